@@ -14,7 +14,8 @@
  *         ...
  *     }
  *     numascape_phase(NULL);
- * A phase lasts until the next mark, and is that of all threads of the process: only one thread
+ *
+ * A phase lasts until the next mark. It applies to all threads of the process, so only one thread
  * should set it. A mark with the same name, from any thread, is another repetition of the same
  * phase. NULL or "" ends the phase without beginning another. Names are at most 255 bytes of UTF-8.
  *

@@ -96,8 +96,8 @@ constexpr bool same_address(const I& a, const O& b) {
         return false;
 }
 
-// Writes f of m elements. In place is a loop of its own: Clang vectorises a loop over two arrays
-// only for those that do not overlap, also if they are the same.
+// Writes f of m elements. Input and output may be the same array, which has a loop of its own:
+// Clang vectorises a loop over two arrays only if these do not overlap.
 template <class I, class O, class F>
 constexpr O transform_run(I from, std::ptrdiff_t m, O to, F& f) {
     if constexpr (std::contiguous_iterator<I> && std::contiguous_iterator<O> &&

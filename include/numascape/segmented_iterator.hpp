@@ -208,9 +208,9 @@ class segmented_iterator {
 };
 
 // How algorithms split an iterator; specialise it for your own iterators. `compose` accepts the end
-// of a segment, and returns the beginning of the next one. Algorithms only use the segment and the
-// local position of the last position of a range. At the end of the container, `begin` of this
-// segment equals the local position.
+// of a segment, and returns the beginning of the next one. Of the last position of a range,
+// algorithms use only the segment and the local position. If that is the end of the container,
+// `begin` of its segment equals the local position.
 template <class Iterator>
 struct segmented_iterator_traits {
     using is_segmented_iterator = std::false_type;

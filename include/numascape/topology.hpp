@@ -21,9 +21,9 @@
 
 namespace numascape {
 
-// A node: its CPUs that this process may use, whether it has memory, its distances to the nodes of
-// `topology::nodes()`, in order, in the kernel's unit (10 is local), the size of its memory, and
-// the highest read bandwidth of a node's CPUs from it, in GB/s (10^9 bytes); 0 is unknown.
+// A node. `cpus` are those that this process may use. The distances are those to the nodes of
+// `topology::nodes()`, in order, in the kernel's unit (10 is local). The bandwidth is the highest
+// one with which the CPUs of any node read this node's memory, in GB/s (10^9 bytes); 0 is unknown.
 struct numa_node {
     int id = 0;
     std::vector<int> cpus;

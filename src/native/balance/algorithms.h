@@ -22,8 +22,9 @@ struct Options {
     double alpha = NAN;
     // Which messages of a task NumaLB and NucoLB count.
     Direction direction = Direction::sent;
-    // Longest core's time over the perfect time: what partitioners aim at, and a hard cap of the
-    // incumbent-aware search. NaN: 1.05 or, for the search, what Greedy reaches where that is more.
+    // The time of the slowest core, divided by the time with perfect balance. Partitioners aim at
+    // it; it is a hard cap of the incumbent-aware search. NaN: 1.05; for the search, the value that
+    // Greedy reaches if that is larger.
     double max_imbalance = NAN;
     // Caps that only the incumbent-aware search keeps.
     double max_migrations = INFINITY;
@@ -39,7 +40,7 @@ struct Options {
     // How much a unit of communication cost counts against the price of migrations; 0: only caps
     // do.
     double communication_weight = 1.0;
-    // More tries to find better mappings: a factor on the search's work.
+    // A factor on the work of the search: with more work, it tries more mappings.
     double effort = 1.0;
     // Seconds of wall time after which the search ends with what it has: its result then depends on
     // the machine.
@@ -72,9 +73,9 @@ Mapping scotch_map(const Problem& problem, const Options& options);
 Mapping scotch_remap(const Problem& problem, const Options& options);
 Mapping incumbent_search(const Problem& problem, const Options& options);
 
-// What the search minimises: first the excess over the caps on migrations, then that over the
-// memory of cores, then that over the other caps (shares of each cap, 0: kept), then the cost,
-// which is communication and migrations.
+// What the search minimises, the most important first: the excess over the caps on migrations, over
+// the memory of cores, and over the other caps (as shares of each cap; 0: kept). The last one is
+// the cost of communication and migrations.
 struct Objective {
     double migration_excess, memory_excess, excess, cost;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of each core's process (a rank of vt), as vt's and LBAF's memory model has it: the sum
-// of what the process needs by itself, what its tasks hold, the blocks that its tasks share (each
+// The memory of each core's process (a rank of vt), by the memory model of vt and LBAF. It is a
+// sum: what the process needs by itself, what its tasks hold, the blocks that its tasks share (each
 // once), and the largest amount that one of its tasks needs in addition while it runs.
 #pragma once
 

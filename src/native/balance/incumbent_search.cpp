@@ -165,7 +165,7 @@ class IncumbentSearch {
         }
     }
 
-    // A partition, which ignores what migrations cost, and what remains of it at their price.
+    // Begins with a partition, which ignores what migrations cost. Improves it with their price.
     Mapping from_partition(std::string_view name, std::uint64_t seed,
                            const TimeLimit& limit) const {
         const NodeProblem nodes(problem_);

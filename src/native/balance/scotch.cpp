@@ -90,9 +90,9 @@ struct Strategy {
     SCOTCH_Strat it;
 };
 
-// The machine for Scotch: a tree of its levels where each level has one cost, else the distances of
-// all pairs of cores. Too many cores for that are a tree with the mean cost of each level.
-// `cores()` are the cores in the order of its parts.
+// The machine for Scotch. If each level of the machine has one cost, it is a tree of the levels.
+// Otherwise it is the distances of all pairs of cores; if there are too many cores for that, it is
+// a tree with the mean cost of each level. `cores()` are the cores in the order of its parts.
 class Architecture {
   public:
     explicit Architecture(const Problem& problem) : cores_(cores_by_node(problem)) {

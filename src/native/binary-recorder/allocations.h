@@ -11,10 +11,11 @@
 
 namespace numascape {
 
-// At the function's first instruction.
+// Called at the first instruction of the function.
 void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
                        const ProgramRegisters& registers, uint64_t stack_pointer);
-// Back from it, in the stub: puts the real return address below `stack_pointer`.
+// Called in the stub, when the function has returned: puts the real return address below
+// `stack_pointer`.
 void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t stack_pointer);
 
 // Where a thread that DynamoRIO found in the stub's block would have returned to.

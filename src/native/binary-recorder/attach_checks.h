@@ -26,7 +26,8 @@ std::string why_not_traced(const Target& target, const Untraced& untraced);
 bool is_recorded(int pid);
 
 // A thread of the process that no signal reaches, because it is stopped, or sleeps in the kernel
-// (states T, t and D of proc(5)); 0 if there is none. If several are, it is `known`, or any.
+// (states T, t and D of proc(5)); 0 if there is none. If there are several, it is `known` if that
+// is one of them, otherwise any.
 int unreachable_thread(int pid, int known);
 
 // The thread that our client created in the process to receive the request to detach; 0 if there is

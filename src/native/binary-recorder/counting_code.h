@@ -12,8 +12,8 @@ namespace numascape {
 // When `span` bytes may lie on two pages.
 enum class PageCrossing { kNever, kWhenUnaligned, kByAddress };
 
-// Jumps to `leave`, carry clear, when `span` bytes at the address in `a` lie on two pages, or, with
-// `unit` less than a page, on two of those. Overwrites `b`.
+// Jumps to `leave`, carry clear, if `span` bytes at the address in `a` lie on two pages. With a
+// `unit` that is smaller than a page: if they lie on two units. Overwrites `b`.
 void insert_page_crossing_check(const Emitter& emit, int span, reg_id_t a, reg_id_t b,
                                 instr_t* leave, int unit = kPageBytes);
 
@@ -21,8 +21,8 @@ void insert_page_crossing_check(const Emitter& emit, int span, reg_id_t a, reg_i
 // one test shows. Few of the others are on two pages; `second_look`, behind the counting code,
 // checks them.
 void insert_alignment_check(const Emitter& emit, int bytes, reg_id_t a, instr_t* second_look);
-// Jumps to `leave`, carry clear, with the address in `a`, or to `counted` with one on the same
-// page, or the same `unit`.
+// Jumps to `leave`, carry clear, if the bytes lie on two pages (or units); otherwise to `counted`.
+// `a` then has the address, or an address on the same page (or unit).
 void insert_second_look(const Emitter& emit, int bytes, int unit, reg_id_t a, instr_t* counted,
                         instr_t* leave);
 

@@ -29,7 +29,7 @@ constexpr uint64_t bit_of(int signal) {
     return uint64_t{1} << (signal - 1);
 }
 constexpr uint64_t kNeeded = bit_of(SIGILL) | bit_of(SIGSEGV) | bit_of(SIGBUS);
-// An instruction that got one of these gets it again when it is executed again.
+// Signals of faults: if an instruction caused one, it causes it again when it is executed again.
 constexpr uint64_t kFaults = kNeeded | bit_of(SIGFPE);
 
 // One of the file's records: a patch of DynamoRIO reads them.
@@ -63,7 +63,8 @@ bool fault_comes(int process, int thread) {
            (signals.thread_pending & kFaults & ~signals.blocked) != 0;
 }
 
-// A signal without a handler, such as SIGCHLD, ends no call; DynamoRIO's signal behind it would.
+// A signal without a handler, such as SIGCHLD, ends no system call. DynamoRIO's signal, which
+// follows it, would end the call.
 bool has_handler(int process, int thread, int signal) {
     ThreadSignals signals;
     return read_signals(process, thread, signals) && (signals.caught & bit_of(signal)) != 0;

@@ -17,7 +17,7 @@ void phases_init();
 // When the program's first code is about to run.
 void start_wanted_clock();
 void phases_after_fork();
-// At the end, or before detaching: the clock's thread is gone when it returns.
+// Called at the end, or before detaching. When it returns, the clock's thread has ended.
 void stop_clock();
 void phases_close();  // nobody counts any more
 // The first region of the process begins, or its last one ends.
@@ -29,8 +29,8 @@ void mark_reached(uint64_t pc, uint64_t name);
 // --- regions.cpp
 void regions_init();
 void regions_after_fork();
-// Before detaching, and for each suspended thread that is about to be released: as those of
-// allocations.cpp (recorder.h).
+// The same as the functions of allocations.cpp in recorder.h: the first is called before detaching,
+// the second for each suspended thread that is about to be released.
 void regions_stop();
 void regions_release(void* drcontext);
 void region_called(const FunctionHook& hook, ThreadRecorder& recorder,

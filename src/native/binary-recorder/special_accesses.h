@@ -17,7 +17,8 @@ struct SpecialPlace {
     uint32_t own_counter;  // 0: counts with its block
 };
 
-// What an execution of the instruction counts; `exact` when as often as its block runs.
+// What an execution of the instruction counts. `exact`: it counts once for each execution of its
+// block.
 struct SpecialCounts {
     bool reads;
     bool writes;
@@ -25,7 +26,8 @@ struct SpecialCounts {
 };
 SpecialCounts special_counts(instr_t* instruction);
 
-// rep movs, stos, lods: the number of elements before rsi or rdi is what was subtracted from rcx.
+// rep movs, stos, lods. The number of elements that are done is what was subtracted from rcx; they
+// are before rsi or rdi.
 struct RepeatedString {
     SpecialPlace place;
     uint32_t bytes;  // of an element

@@ -53,9 +53,9 @@ inline constexpr uint32_t kMaxFilterBits = 12;
 inline constexpr uint32_t kDirtyLines = sizeof(FilterEntry) << kMaxFilterBits;
 
 // The index is bits 20 and up of line * (2^20 - 2^10 - 2^8 + 1): in effect the line minus its upper
-// parts. Arrays that lie a power of two apart do not share their entries, and walks of up to 1024
-// lines, of any stride up to 700 lines, meet themselves in 0.5 % of them on average and 20 % at
-// most; with multipliers spread at random there are strides where all do.
+// parts. Arrays whose distance is a power of two do not share entries. If a program walks over up
+// to 1024 lines with a stride of up to 700 lines, 0.5 % of the lines share an entry on average, and
+// 20 % at most. With random multipliers, there are strides where all lines share entries.
 inline constexpr uint32_t kFilterHash = (1 << 20) - (1 << 10) - (1 << 8) + 1;
 inline constexpr uint32_t kFilterShift = 20 - 2;  // entries have 4 bytes
 

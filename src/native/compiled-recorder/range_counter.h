@@ -118,7 +118,7 @@ struct RangeCounter {
         }
     }
 
-    // Rows one after the other, with gaps: of most, all is on one page.
+    // Rows one after the other, with gaps. Most rows are on one page.
     void short_rows(uint64_t address, const NestDimension& rows,
                     const NestDimension& row_of) const {
         const auto step = static_cast<uint32_t>(rows.step);

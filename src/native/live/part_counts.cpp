@@ -31,8 +31,8 @@ std::uint64_t step(const PageRun& run, std::uint64_t page_bytes) {
     return (run.flags & kHuge) != 0 ? std::max(page_bytes, kHugePage) : page_bytes;
 }
 
-// A window in each `every`, at a changing place in them, so that no regular pattern of pages is
-// missed; parts of few windows are looked at whole.
+// Adds one window of each `every` windows. Its place among them changes, so that no regular pattern
+// of pages is missed. Parts of few windows are looked at whole.
 void add_windows(std::uint32_t number, const Part& part, unsigned every,
                  std::vector<Piece>& pieces) {
     const std::uint64_t group = kWindow * every;

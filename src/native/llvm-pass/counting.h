@@ -61,7 +61,7 @@ class FunctionCounter {
     llvm::Value* count_executions(llvm::Instruction* before, const llvm::Instruction* like,
                                   llvm::GlobalVariable* site, llvm::Value* table,
                                   llvm::Value* times);
-    // Of the counter of the block that `site` describes: counter = table + place.
+    // The place of the counter of the block that `site` describes: counter = table + place.
     llvm::Value* place_of(llvm::IRBuilder<>& at, llvm::GlobalVariable* site);
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
     void count_neighbours(const Neighbours& neighbours, const Access& like, llvm::Value* table);

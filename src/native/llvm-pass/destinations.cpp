@@ -115,7 +115,7 @@ bool DestinationReader::is_returned(const AllocaInst& room) const {
     return read;
 }
 
-// Whether it is what a pointer or a reference among the arguments refers to, or in that.
+// Whether a pointer or a reference among the arguments refers to it, or to an object around it.
 bool DestinationReader::is_of_argument(const Place& place) const {
     if (place.argument < 0) {
         return false;
@@ -139,7 +139,8 @@ bool DestinationReader::is_of_result(const Place& place) const {
                });
 }
 
-// Whether the function's result is stored there, which then has no name, or returned.
+// Whether the use returns the value, or stores it in the memory of the function's result, which has
+// no name.
 bool DestinationReader::is_returned(const Instruction* use) const {
     const auto* store = dyn_cast_or_null<StoreInst>(use);
     const auto* room =

@@ -143,9 +143,9 @@ void place_stack(std::uint32_t order) {
     }
 }
 
-// The top of this thread's stack, up to `top`, was touched before the thread was bound: by its
-// creator, which writes the thread's control block there, or by the kernel, and by its first
-// frames. It moves to the thread's present node.
+// Moves the top of this thread's stack, up to `top`, to the thread's present node. It was touched
+// before the thread was bound: by its creator, which writes the thread's control block there, or by
+// the kernel; and by the thread's first frames.
 void bring_stack(std::uint64_t top) {
     if (own == nullptr || own->rule == kNone) return;
     constexpr std::uint64_t kMaxBytes = 16 * kPageBytes;  // else the control block lies elsewhere

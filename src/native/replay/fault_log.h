@@ -30,14 +30,14 @@ enum class FaultKind : uint32_t {
     kExec,
     // Process `pid` forked: a write to any of its pages may fault, to copy it.
     kFork,
-    // A look has ended, which began at time `address`. Pages that faulted before this time, and not
+    // A look that began at time `address` has ended. Pages that faulted before this time, and not
     // since, are in memory unless an entry says otherwise. `pc` is the kernel's count of hinting
     // faults at that time, for all processes.
     kLook,
     // `pc` pages from `address` on, of process `pid`:
-    kInMemory,  // are in memory, though no fault of theirs was seen
-    kToCopy,    // may fault for another reason: shared until written, swapped out, or on their way
-                // (after their fault, or while they are moved)
+    kInMemory,  // are in memory, although no fault on them was seen
+    kToCopy,    // may fault for another reason: they are shared until they are written, swapped
+                // out, being brought in after a fault, or being moved
     kGone,      // are not in memory any more
     // Thread `tid` accessed `address` at `pc`: one access of many.
     kSample,
@@ -59,9 +59,9 @@ static_assert(sizeof(FaultHeader) == 16 && sizeof(FaultEntry) == 40);
 
 enum class FaultMeaning : uint8_t {
     kFirstTouch,  // the page was not in memory, as far as is known
-    kHinting,     // a sample of accesses: the page was, and the kernel wanted to know who uses it,
-                  // or the processor took it
-    kOther,       // the page had faulted or was in memory, and this may be for any reason
+    kHinting,     // a sample of accesses: the page was in memory, and the kernel wanted to know who
+                  // uses it; or the processor took the sample
+    kOther,       // the page had faulted or was in memory; the reason for this fault is unknown
 };
 
 struct Fault {

@@ -13,10 +13,10 @@
 
 namespace numascape {
 
-// Follows which pages of one process are in memory. A fault is a hinting fault only if its page was
-// seen in memory after the last fault of the page, if only the kernel's balancing is known to make
-// it fault, and if the kernel counted hinting faults around that time. Doubtful faults do not
-// count: there are then fewer samples, but no wrong ones.
+// Follows which pages of one process are in memory. A fault is a hinting fault only if all of these
+// hold: its page was seen in memory after the last fault of the page; no other reason for a fault
+// is known than the kernel's balancing; the kernel counted hinting faults around that time.
+// Doubtful faults do not count: there are then fewer samples, but no wrong ones.
 class FaultMeanings {
   public:
     // `entries` of one process and program, in order of time.

@@ -82,8 +82,8 @@ class PageOwners {
     }
     // The block will be allocated.
     void expect(const AllocRecord& block);
-    // `never_used` of a block that the program does not access: it takes no part of the counts of a
-    // page that others share with it.
+    // `never_used`: the program does not access the block, so the block gets no part of the counts
+    // of a page that it shares with others.
     void allocate(const AllocRecord& block, bool never_used = false);
     std::optional<Owned> block_at(uint64_t address) const;
     void free(uint64_t address, uint64_t time);

@@ -108,8 +108,8 @@ std::vector<PageShares::Share> PageShares::narrow(const std::vector<Share>& shar
             whole = later && share.parts.contains(used) ? &share : whole;
         }
     }
-    // Nothing else can be where a block is. What is used before anything is there belongs to what
-    // begins next: a sample has the time of the first access that it sums up.
+    // Where a block is, nothing else can be. A sample has the time of the first access that it sums
+    // up. If no block is there yet at this time, the sample belongs to the block that begins next.
     const Share* only = found.empty() ? next : whole;
     return only == nullptr ? found : std::vector<Share>{*only};
 }

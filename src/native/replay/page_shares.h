@@ -53,8 +53,8 @@ class PageShares {
     static double ticks(uint64_t since, uint64_t until) {
         return until > since ? static_cast<double>(until - since) : 1.0;
     }
-    // Those of the shares that can own what was used at `time` at these parts of the page; their
-    // weights are then those of that time. `shares` are those of a time of this length.
+    // Of `shares`, those that can own what was used at `time` at these parts of the page, with
+    // their weights at that time. `shares` are for an interval of this length.
     static std::vector<Share> narrow(const std::vector<Share>& shares, const PageParts& used,
                                      uint64_t time, double length);
     // All owners that ever had a part of the page, each once.

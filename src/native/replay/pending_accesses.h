@@ -56,8 +56,8 @@ class PendingAccesses {
 
     // The counts of the pages leave the tables at `time`.
     void attribute(WindowPages pages, uint64_t time);
-    // The same, while their first touches wait for the next owner: so do the faults that are first
-    // touches.
+    // The same, but the first touches of the pages wait for the next owner. So the faults that are
+    // first touches wait, too.
     void attribute_accesses(WindowPages pages, uint64_t time);
 
   private:

@@ -74,7 +74,8 @@ void RegionPages::end(uint32_t owner, uint64_t time) {
     uncover(std::move(own));
 }
 
-// Pages of regions that have ended belong again to what these covered, or to what that covered.
+// Gives the pages of ended regions back to the region that each of these covered. If that has
+// ended, too, they go to the one that it covered, and so on.
 void RegionPages::uncover(std::vector<Covered> ended) {
     while (!ended.empty()) {
         const Covered pages = ended.back();

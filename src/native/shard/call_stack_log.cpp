@@ -14,12 +14,13 @@ constexpr uint32_t kSeenEntries = 1 << 20;
 constexpr uint32_t kPlaces = 1 << 14;
 constexpr uint16_t kCopiesPerPlace = 256;
 constexpr uint32_t kSteps = 1024;  // through a recursive function
-// In the key of a rule for the code that is executed. The same address may be the return address of
-// a call that ends the function before it.
+// Set in the key of a rule for code that is being executed. The same address may also be a return
+// address: of a call that is the last instruction of the function before.
 constexpr uint64_t kItself = uint64_t{1} << 63;
 
-// How many functions of a call stack are told apart, by the stacks already known: of this place,
-// and in all. The place is given by several functions, because many programs allocate through one.
+// How many functions of a call stack are distinguished. It depends on the number of stacks that are
+// known already: of this place, and in all. The innermost kFramesOfPlace functions are the place,
+// because many programs allocate through one function.
 constexpr uint32_t kFramesOfPlace = 4;
 struct Limit {
     uint16_t of_place;

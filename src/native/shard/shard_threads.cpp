@@ -131,7 +131,7 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
     record->os_tid = self->os_tid;
     record->cpu = os::current_cpu();
     commit(*self, record);
-    // What others did while fewer threads lived is told apart from what they do now.
+    // From now on there is one more thread. Samples of other threads from before are kept apart.
     owners_changed_.store(os::ticks(), std::memory_order_relaxed);
     return self;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The large frames on the stack of one thread: those of functions with large local arrays. Which
-// variable of a function is where in its frame is known from debug information, during conversion.
+// The large frames on the stack of one thread: those of functions with large local arrays. The
+// conversion reads from debug information where each variable is in its frame.
 // Here, the counts of the pages are moved to the log when they get another owner.
 //
 // The end of a frame is recorded exactly only kExactEnds times per function. After that, a frame
@@ -30,8 +30,8 @@ struct FrameGrowth {
 // Zero bytes are a valid object: a thread without large frames.
 class StackFrames {
   public:
-    // Whether this frame is there, or was and no other has taken its place. `grew` has then nothing
-    // to do.
+    // Whether this frame is there, or was there and no other one has taken its place. If so, `grew`
+    // need not be called.
     bool has(uint64_t pc, uint64_t start, uint64_t end) const;
     void grew(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& growth);
     void shrank(ShardWriter& shard, ThreadRecorder& recorder, uint64_t stack_pointer);

@@ -25,7 +25,8 @@ struct KnownCell {
     uint32_t structure;
     uint64_t times;
 
-    // Of the counts of an instruction, or of all instructions of a site.
+    // The part of these counts that goes to the structure. They are the counts of an instruction,
+    // or of all instructions of a site.
     Accesses part_of(Accesses counts, uint64_t executions) const;
 };
 

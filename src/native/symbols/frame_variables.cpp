@@ -13,7 +13,8 @@ namespace numascape::symbols {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-// Variables of different blocks can have the same memory. If there are more, the name only says so.
+// Variables of different blocks can have the same memory. The name contains at most this many of
+// them; if there are more, it ends with "others".
 constexpr std::size_t kMostNames = 3;
 
 // Compilers move the instruction that makes room for an array among those of the next lines.

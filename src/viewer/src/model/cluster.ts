@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orders threads such that threads that share pages are neighbours.
 //
-// Likeness of two threads: the share of their accesses that goes to the same pages, i.e. the sum
-// over columns of the smaller of their two shares of accesses there. Average linkage by the
-// nearest-neighbour chain (Murtagh 1983), O(n^2); then each merge puts its two halves the way round
-// that makes the two threads at the seam most alike. Everything is deterministic.
+// Two threads are alike if much of their accesses goes to the same pages: the sum over columns of
+// the smaller of their two shares of accesses there. Threads are merged by average linkage, with the
+// nearest-neighbour chain (Murtagh 1983), O(n^2). Each merge then turns its two halves so that the
+// two threads at the seam are most alike. Everything is deterministic.
 
 import type { Matrix } from "./matrix";
 

@@ -32,7 +32,7 @@ export function jointMatrices(a: Matrix, b: Matrix): Joint {
   return { a: joined(a, toA), b: joined(b, toB) };
 }
 
-/** Pages at which neither matrix has a touched column, from what both know to what both know. */
+/** Pages at which no touched column of either matrix would be cut, in the range that both know. */
 function commonEdges(a: Matrix, b: Matrix): number[] {
   const all = [...Array.from(a.start), endOf(a), ...Array.from(b.start), endOf(b)];
   const low = Math.max(a.start[0] ?? 0, b.start[0] ?? 0);

@@ -226,8 +226,8 @@ const TYPICAL = 0.995;
 const OUTLIER = 4;
 
 /**
- * The largest value, unless a few values so far above all others that the rest would not be told
- * apart: then the end is the 99.5th percentile of what is not 0.
+ * The largest value. If a few values are so far above all others that the others could not be
+ * distinguished, it is the 99.5th percentile of the values that are not 0.
  */
 export function robustEnd(values: ArrayLike<number>): ScaleEnd {
   let largest = 0;

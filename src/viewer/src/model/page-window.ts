@@ -17,7 +17,7 @@ export interface PageWindow {
   matrix: Matrix;
 }
 
-/** The window to ask for so that pages x0 .. x1 can be drawn, or undefined: they are fine enough. */
+/** The window to request to draw pages x0 .. x1; undefined if the columns are fine enough. */
 export function windowFor(
   structure: Structure,
   { x0, x1 }: { x0: number; x1: number },

@@ -53,7 +53,7 @@ export function structureRows(report: Report, phases: readonly number[]): Struct
 
 /** Structures with less than this share of the accesses are folded away at first. */
 const MINOR = 0.0001;
-/** Stacks, and what belongs to the language's and the threads' runtime, below this one. */
+/** The same limit for stacks, and for memory of the runtimes of the language and the threads. */
 const MINOR_RUNTIME = 0.01;
 
 /** By the whole run, so that rows do not come and go with the phases. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The visible part of a figure: pages x0 .. x1 by rows y0 .. y1, as fractions of neither.
+// The visible part of a figure: pages x0 .. x1 by rows y0 .. y1. A page or row may be cut.
 
 export interface Viewport {
   x0: number;
