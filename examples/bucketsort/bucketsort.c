@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks integer keys with a bucket sort, repeatedly, with OpenMP: the method of the NAS benchmark
-// IS. Keys are the mean of four uniform draws, so most of them lie in the middle of the range.
+// IS. A key is the mean of four uniform random numbers: most are in the middle of the range.
 //
-// A bucket is a range of key values; the bucket's part of `key_buffer` counts its keys. The loop
-// over buckets that increments `key_buffer` is the one whose schedule decides who uses which page:
+// A bucket is a range of key values; the bucket's part of `key_buffer` counts its keys. A loop over
+// buckets increments `key_buffer`. The schedule of this loop decides which thread uses which page:
 //
-//   dynamic  a bucket goes to whoever is free: over the iterations, every thread to every page
+//   dynamic  a free thread takes the next bucket: in the end, every thread has used every page
 //   cyclic   bucket b always goes to thread b mod T
-//   halves   chunks of buckets / (2 T): each thread owns one piece of the lower and one of the
-//            upper half of the range, the same in every iteration, and the bell curve's two
-//            slopes balance each other
+//   halves   chunks of buckets / (2 T): each thread has one piece of the lower half of the range
+//            and one of the upper half, the same in every iteration. One piece has many keys and
+//            the other has few, so the work is balanced
 #include <omp.h>
 #include <stdbool.h>
 #include <stdint.h>

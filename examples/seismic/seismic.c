@@ -3,7 +3,7 @@
 // in space, second in time (the scheme of Virieux, Geophysics 51, 1986, with Levander's operators,
 // Geophysics 53, 1988). An explosion in the middle sends out a pressure wave.
 //
-// Fields lie plane after plane; the compute loops deal planes to threads in equal slabs. Who
+// Fields lie plane after plane; the compute loops give the threads equal slabs of planes. Who
 // *initialises* the fields decides on which node their pages lie:
 //
 //   serial    main() initialises all fields: thread 0 touches every page first
