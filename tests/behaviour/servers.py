@@ -39,16 +39,26 @@ class Server:
         """Return the process that answers; `pid` is the one that was started."""
         if not self.answers_in_a_child:
             return pid
-        (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        (child,) = _children(pid)
         return int(child)
 
-    def is_ready(self, folder: Path) -> bool:
+    def is_ready(self, folder: Path, pid: int | None = None) -> bool:
+        """Whether it listens, and the process that was started, `pid`, has the child that answers.
+
+        A server listens before it makes its children.
+        """
+        if pid is not None and self.answers_in_a_child and not _children(pid):
+            return False
         try:
             connect(folder / self.socket).close()
         except OSError:
             return False
         ready = [str(_POSTGRES / "pg_isready"), "-q", "-h", str(folder)]
         return self.ask is not _ask_postgres or subprocess.run(ready, check=False).returncode == 0
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 def not_as_root() -> list[str]:

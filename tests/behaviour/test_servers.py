@@ -56,7 +56,9 @@ def running(server: Server, way: str, folder: Path) -> Iterator[subprocess.Popen
         ) as process,
     ):
         try:
-            wait_for(lambda: server.is_ready(folder) or process.poll() is not None, way)
+            wait_for(
+                lambda: server.is_ready(folder, process.pid) or process.poll() is not None, way
+            )
             yield process
         except BaseException:
             print(output.read_text(errors="replace")[-2000:])

@@ -19,7 +19,7 @@
 
 #include "rounds.h"
 
-enum { TIMES = 12, LIMIT_S = 60 };
+enum { TIMES = 12, LIMIT_S = 300 };
 
 static int quiet, epolled, semaphores;
 static pid_t sleeper;
@@ -119,7 +119,6 @@ static int waits(pid_t process, int thread, long number) {
 
 static void end_call(pid_t process, int kind) {
     const struct timespec shortly = {0, 100000};
-    const time_t end = time(NULL) + LIMIT_S;
     const int before = atomic_load(&shared->ended[kind]);
     int thread;
     while ((thread = atomic_load(&shared->threads[kind])) == 0 ||
@@ -127,6 +126,7 @@ static void end_call(pid_t process, int kind) {
         CHECK(nanosleep(&shortly, NULL) == 0);
     }
     CHECK(syscall(SYS_tgkill, process, thread, SIGUSR1) == 0);
+    const time_t end = time(NULL) + LIMIT_S;
     while (atomic_load(&shared->ended[kind]) == before) {
         CHECK(time(NULL) < end);
         CHECK(nanosleep(&shortly, NULL) == 0);
