@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from integration.loaded_command import run_loaded
+from numascape.recorders.live_status import count_so_far
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 
@@ -52,6 +53,16 @@ def end(process: subprocess.Popen[str]) -> tuple[str, int]:
 
 def is_free(pid: int) -> bool:
     return "libnumascape_recorder" not in Path(f"/proc/{pid}/maps").read_text()
+
+
+def wait_for_accesses(folder: Path, accesses: int) -> None:
+    """Until the recording in this folder has counted so many."""
+
+    def is_enough() -> bool:
+        sessions = folder.glob("*.recording-*")
+        return sum(count_so_far(session, 1.0).accesses for session in sessions) >= accesses
+
+    wait_for(is_enough)
 
 
 def wait_for(condition: object) -> None:

@@ -8,20 +8,28 @@ import shutil
 import signal
 import subprocess
 import sysconfig
-import time
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from integration.attaching import COMMAND, Attach, end, expect_refusal, is_free, running, wait_for
+from integration.attaching import (
+    COMMAND,
+    Attach,
+    end,
+    expect_refusal,
+    is_free,
+    running,
+    wait_for,
+    wait_for_accesses,
+)
 
 WORDS = 64 * 1024 // 8
 WORDS_PER_PAGE = 512
 RELEASER = "numascape"
-# Time from the attach until the program runs under the recorder, on a busy machine.
-BEGUN_S = 2
+# When so much was counted, threads of `attached` are in their loops, which read `source`.
+BEGUN = 20 * WORDS
 
 
 @pytest.mark.parametrize("threads", [0, 1, 4])
@@ -193,8 +201,7 @@ def test_until_the_process_ends(programs: Path, tmp_path: Path, opened: Any) -> 
         recorder = subprocess.Popen(
             [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"]
         )
-        wait_for(lambda: not is_free(process.pid))
-        time.sleep(BEGUN_S)
+        wait_for_accesses(tmp_path, BEGUN)
         assert end(process) == ("right\n", 42)
         assert recorder.wait(300) == 0
     assert opened(trace).total("source")[0] > 0
@@ -210,8 +217,7 @@ def test_interrupting_the_recorder_releases_and_keeps(
             [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"],
             process_group=0,
         )
-        wait_for(lambda: not is_free(process.pid))
-        time.sleep(BEGUN_S)
+        wait_for_accesses(tmp_path, BEGUN)
         os.killpg(recorder.pid, number)  # as a terminal does
         assert recorder.wait(300) == 0
         assert is_free(process.pid)
@@ -227,8 +233,7 @@ def test_killing_the_recorder_releases_and_can_be_converted(
         recorder = subprocess.Popen(
             [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"]
         )
-        wait_for(lambda: not is_free(process.pid))
-        time.sleep(BEGUN_S)
+        wait_for_accesses(tmp_path, BEGUN)
         recorder.kill()
         recorder.wait()
         wait_for(lambda: is_free(process.pid))
@@ -266,8 +271,7 @@ def test_a_recorded_process_is_refused(programs: Path, tmp_path: Path) -> None:
         recorder = subprocess.Popen(
             [COMMAND, "record", "-q", "-o", trace, "--pid", f"{process.pid}"]
         )
-        wait_for(lambda: not is_free(process.pid))
-        time.sleep(BEGUN_S)
+        wait_for_accesses(tmp_path, BEGUN)
         expect_refusal(process.pid, elsewhere, "recorded already")
         recorder.terminate()
         assert recorder.wait(300) == 0

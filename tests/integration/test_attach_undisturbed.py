@@ -43,18 +43,20 @@ def test_calls_that_wait_go_on_waiting(programs: Path, attach: Attach) -> None:
 @contextmanager
 def stopped_once(program: Path) -> Iterator[subprocess.Popen[str]]:
     with running(program) as process:
+        wait_for(lambda: all_are(process.pid, "S"))
         process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: "State:\tT" in Path(f"/proc/{process.pid}/status").read_text())
+        wait_for(lambda: all_are(process.pid, "T"))
         process.send_signal(signal.SIGCONT)
         # Calls that the stop ended have returned, and the others wait again.
-        wait_for(lambda: all_asleep(process.pid))
+        wait_for(lambda: all_are(process.pid, "S"))
         yield process
 
 
-def all_asleep(pid: int) -> bool:
+def all_are(pid: int, state: str) -> bool:
+    """Whether all threads are asleep (S) or stopped (T)."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     try:
-        return all("State:\tS" in (task / "status").read_text() for task in tasks)
+        return all(f"State:\t{state}" in (task / "status").read_text() for task in tasks)
     except (FileNotFoundError, ProcessLookupError):  # a thread has just ended
         return False
 
