@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from integration.attaching import wait_for
 from integration.conftest import make
 from integration.living import LAYERS, PAGE, Living, write_model
 from numascape.live.files.layout import read_layout
@@ -116,6 +117,9 @@ def test_no_page_is_touched_by_looking(numascape: Numascape, program: Path, tmp_
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
+
+    # It waits for input, and touches nothing more.
+    wait_for(lambda: "State:\tS" in Path(f"/proc/{child.pid}/status").read_text())
 
     def resident() -> int:
         rollup = Path(f"/proc/{child.pid}/smaps_rollup").read_text()

@@ -44,7 +44,7 @@ def program(request: pytest.FixtureRequest) -> Path:
 
 def wait_for_events(pid: int, kinds: int = 1) -> None:
     """Until the helper that looks at the process has events of the kernel for each CPU."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -73,7 +73,7 @@ def test_a_running_process_is_looked_at(program: Path, command: Path, tmp_path: 
             wait_for_events(process.pid)
             process.stdin.write("\n")
             process.stdin.close()
-            assert recorder.wait(60) == 0, recorder.stderr.read()
+            assert recorder.wait(300) == 0, recorder.stderr.read()
     trace = numascape.open(target)
     table = trace.structures.filter(pl.col("name") == "table").select("structure")
     touched = trace.first_touch.join(table, on="structure")
@@ -126,18 +126,21 @@ def test_tensors_and_time_slices_of_a_running_process(command: Path, tmp_path: P
             process.stdin.write("\n")
             process.stdin.close()
             assert recorder.stderr is not None
-            assert recorder.wait(60) == 0, recorder.stderr.read()
+            assert recorder.wait(300) == 0, recorder.stderr.read()
     trace = numascape.open(target)
     rows = trace.accesses.join(trace.structures.select("structure", "name"), on="structure")
-    order: dict[int, tuple[Any, Any]] = {}
+    threads: list[Any] = []
+    slices: list[Any] = []
     for layer in range(LAYERS):
         for part in ("attn_q", "ffn_down"):
             own = rows.filter(name=f"blk.{layer}.{part}.weight")
             # At one fault, the kernel maps up to 16 pages of a file.
             assert own["page"].n_unique() >= TENSOR_PAGES // 32
             assert max(own["page"].to_list()) <= TENSOR_PAGES
-            order[layer] = (own["thread"].min(), own["phase"].min())
-    assert order[0] == order[1] < order[2] == order[3]
-    assert order[0][1] < order[3][1]
+        threads.append(own["thread"].min())
+        slices.append(own["phase"].min())
+    assert threads[0] == threads[1] < threads[2] == threads[3]
+    # A slice may end between two layers.
+    assert slices[0] <= slices[1] < slices[2] <= slices[3]
     names = trace.phases["name"].to_list()
     assert names[1] == "0.0–1.0 s"  # noqa: RUF001
