@@ -31,6 +31,7 @@ SCRIPTS = Path(sysconfig.get_path("scripts"))
 HALO = Path(__file__).parents[2] / "examples" / "halo" / "halo.c"
 HYBRID = Path(__file__).parents[2] / "examples" / "hybrid" / "hybrid.c"
 RANKS = 4
+STARTS_S = 200  # a scheduler, or a worker
 
 
 def run(*command: object, folder: Path, status: int | None = 0, **variables: str) -> str:
@@ -229,7 +230,7 @@ def started(command: Sequence[object], folder: Path) -> Iterator[None]:
             yield
         finally:
             one.terminate()
-            one.wait(30)
+            one.wait(300)
 
 
 def free_port() -> int:
@@ -245,10 +246,17 @@ def listens(host: str, port: int) -> bool:
 
 def wait_for(host: str, port: int) -> None:
     """Until a scheduler listens there, which takes long on a busy machine."""
-    end = time.monotonic() + 200
+    end = time.monotonic() + STARTS_S
     while not listens(host, port):
         assert time.monotonic() < end, "the scheduler did not start"
         time.sleep(0.2)
+
+
+def wait_for_worker(address: str) -> None:
+    """Until a worker has come to the scheduler, which has then written its file, too."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(address, timeout=f"{STARTS_S}s", set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=STARTS_S)
 
 
 def test_dask_gives_the_same_sums_and_groups(synthetic: Path, tasks: Path, tmp_path: Path) -> None:
@@ -261,10 +269,12 @@ def test_dask_gives_the_same_sums_and_groups(synthetic: Path, tasks: Path, tmp_p
     worker = (*python, "distributed.cli.dask_worker", address, "--nthreads", 1, "--no-dashboard")
     file = tmp_path / "scheduler.json"
     options = ("--host", host, "--port", port, "--scheduler-file", file, "--no-dashboard")
-    with started((*scheduler, *options), tmp_path), started(worker, tmp_path):
-        wait_for(host, int(port))
-        tables = analyse_job(synthetic, dask_engine(str(file))).tables
-        run(*by_groups(tasks, "dask.csv"), "--dask", address, folder=tasks.parent)
+    with started((*scheduler, *options), tmp_path):
+        wait_for(host, int(port))  # a worker that is there first tries again after long pauses
+        with started(worker, tmp_path):
+            wait_for_worker(address)
+            tables = analyse_job(synthetic, dask_engine(str(file))).tables
+            run(*by_groups(tasks, "dask.csv"), "--dask", address, folder=tasks.parent)
     assert tasks.with_name("dask.csv").read_text() == tasks.with_name("here.csv").read_text()
     assert tables.equals(analyse_job(synthetic).tables)
 
