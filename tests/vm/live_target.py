@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from integration.living import Living
+from numascape.live import moving
 from numascape.live.mappings import parse_numa_maps
 from vm.host_states import command, on_node
 
-# A move counts as begun when so many pages have arrived.
+# A move has begun when so many pages have arrived.
 BEGUN = 64
 
 
@@ -59,18 +59,24 @@ def on_node_1(pid: int) -> int:
 
 @contextmanager
 def in_mid_move(pid: int, act: Callable[[], object]) -> Iterator[None]:
-    """Call `act` as soon as the block has moved some pages of the process to node 1."""
+    """Call `act` once in the block, after the first step of a move to node 1 that has begun.
+
+    A thread that watches would come at any time on a busy machine, or too late.
+    """
     before = on_node_1(pid)
-    ended = threading.Event()
+    wait = moving._Mover._wait
+    acted = False
 
-    def watch() -> None:
-        while not ended.wait(0.05):
-            if on_node_1(pid) >= before + BEGUN:
-                act()
-                return
+    def acts_and_waits(mover: moving._Mover, begin: float, size: int) -> None:
+        nonlocal acted
+        if not acted and on_node_1(pid) >= before + BEGUN:
+            acted = True
+            act()
+        wait(mover, begin, size)
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    yield
-    ended.set()
-    watcher.join()
+    moving._Mover._wait = acts_and_waits  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        moving._Mover._wait = wait  # type: ignore[method-assign]
+    assert acted
