@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, settings
 
 from interrupts import receive_interrupts
 from numascape.machine import Machine, MachineNode
@@ -56,6 +57,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure() -> None:
     receive_interrupts()
+
+
+# On a busy machine, examples may take any time. In CI, Hypothesis chooses the same ones each time.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from browser.opened import Open, Opened
+from browser.opened import PATIENCE_MS, Open, Opened
 from numascape.report import draft, render
 from synthetic.patterns import PATTERNS, Pattern
 from synthetic.write import write_pattern
@@ -34,7 +34,9 @@ FLAGS = [
 def browser() -> Iterator[Browser]:
     assert CHROMIUM, "chromium is not installed (packages.apt)"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE_MS
+        )
         yield browser
         browser.close()
 
@@ -59,6 +61,7 @@ def open_file(browser: Browser) -> Iterator[Open]:
 
     def opened(file: Path, *, width: int = 1280, address: str = "", **options: Any) -> Opened:
         context = browser.new_context(viewport={"width": width, "height": 1000}, **options)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         seen = Opened(context.new_page(), file)
         context.on("request", lambda request: seen.requests.append(request.url))

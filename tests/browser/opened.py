@@ -11,7 +11,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-_LONGEST_DRAWING_S = 20
+# Long enough for a busy machine, where Playwright's 30 seconds are not.
+PATIENCE_S = 120
+PATIENCE_MS = 1000 * PATIENCE_S
 
 
 def settle(page: Page) -> None:
@@ -48,7 +50,7 @@ class Opened:
     def come_near(self, canvas: str) -> None:
         """Scroll to a canvas that is only drawn when visible, and wait until it is drawn."""
         self.page.locator(canvas).scroll_into_view_if_needed()
-        end = time.monotonic() + _LONGEST_DRAWING_S
+        end = time.monotonic() + PATIENCE_S
         while not self.drawn(canvas, 0.5, 0.5):
             assert time.monotonic() < end, f"{canvas} is not drawn"
             self.page.wait_for_timeout(20)

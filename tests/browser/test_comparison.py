@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.accessibility import violations
-from browser.opened import Open, Opened, settle
+from browser.opened import PATIENCE_MS, Open, Opened, settle
 from numascape.comparison import compare_traces
 from numascape.comparison.conclusion import conclusion
 from numascape.comparison.page import render_comparison
@@ -221,6 +221,7 @@ def test_it_is_printed_in_grey(opened: Opened) -> None:
 @pytest.fixture
 def served(browser: Browser, traces: Traces) -> Iterator[tuple[Page, list[str]]]:
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     with serving(ComparisonSite(compare_traces(*traces), traces)) as address:

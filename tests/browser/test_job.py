@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.accessibility import violations
-from browser.opened import Open, Opened, settle
+from browser.opened import PATIENCE_MS, Open, Opened, settle
 from numascape.jobs.job import AnalysedJob, analyse_job
 from numascape.report.job_file import render_job
 from numascape.view.job_site import JobSite
@@ -187,6 +187,7 @@ def test_the_heat_map_fits_on_one_sheet(
 @pytest.fixture
 def served(browser: Browser, job: AnalysedJob) -> Iterator[Page]:
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     with serving(JobSite(job)) as address:
         page.goto(address)
         page.wait_for_selector("html[data-ready=yes]")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from browser.accessibility import violations
-from browser.opened import Open, settle
+from browser.opened import PATIENCE_MS, Open, settle
 from synthetic.patterns import HOSTILE
 
 
@@ -283,6 +283,7 @@ def test_damaged_data_are_reported_in_the_page(
     damaged = tmp_path / "damaged.html"
     damaged.write_text(text[:start] + "AAAAAAAA" + text[start + 8 :])
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     page.goto(damaged.as_uri())
     page.get_by_text("This report cannot be shown").wait_for()
     page.close()

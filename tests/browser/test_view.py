@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.opened import settle
+from browser.opened import PATIENCE_MS, settle
 from numascape.report import draft, render
 from numascape.trace import Trace
 from numascape.view.open import site_of
@@ -44,6 +44,7 @@ Asked = list[str]
 @pytest.fixture
 def open_served(browser: Browser, trace: Trace) -> Iterator[Callable[[str], tuple[Page, Asked]]]:
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(PATIENCE_MS)
     asked: Asked = []
     complaints: list[str] = []
     with serving(site_of(trace)) as address:
@@ -138,6 +139,7 @@ def test_keys_zoom_to_single_pages_and_back(
 
 def test_when_the_server_has_ended_the_page_says_so(browser: Browser, trace: Trace) -> None:
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     with serving(site_of(trace)) as address:
         page.goto(f"{address}#v=1&structure=0")
         page.wait_for_selector("html[data-ready=yes]")
@@ -153,6 +155,7 @@ def test_a_report_in_a_file_asks_nobody(browser: Browser, trace: Trace, tmp_path
     file = tmp_path / "dealt.html"
     render(draft(trace), file)
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     asked: Asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{file.as_uri()}#v=1&structure=0&view=50000,50016,0,4")

@@ -25,7 +25,7 @@ CUT = st.none() | st.floats(0, 1)
 SETTINGS = settings(
     max_examples=60,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

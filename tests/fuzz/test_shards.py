@@ -51,7 +51,7 @@ def recorded(folder: Path, *program: str) -> Path:
         "print(session.folder)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
     )
     return Path(done.stdout.strip().splitlines()[-1])
 

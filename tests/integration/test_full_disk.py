@@ -32,7 +32,7 @@ def test_a_disk_that_is_full_from_the_start_is_refused(small_disk: Path, recorde
         [COMMAND, "record", "-q", "--recorder", recorder, "-o", small_disk / "run", "--", "echo"],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
@@ -47,7 +47,7 @@ def test_a_full_disk_ends_neither_program_nor_recording(small_disk: Path, tmp_pa
         [COMMAND, "record", "-q", "-o", small_disk / "run.numascape", "--", *program],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert "wave symmetric" in recorded.stdout
@@ -56,7 +56,7 @@ def test_a_full_disk_ends_neither_program_nor_recording(small_disk: Path, tmp_pa
     (left,) = small_disk.glob("run.numascape.recording-*")
     assert f"numascape convert {left}" in line
     trace_path = tmp_path / "run.numascape"
-    subprocess.run([COMMAND, "convert", "-q", left, "-o", trace_path], timeout=100, check=True)
+    subprocess.run([COMMAND, "convert", "-q", left, "-o", trace_path], timeout=300, check=True)
     trace = numascape.open(trace_path)
     assert any("disk was full" in sentence for sentence in trace.info.unseen)
     assert trace.info.totals.reads > 0
@@ -68,7 +68,7 @@ def test_sums_that_do_not_fit_on_the_disk_are_one_line(small_disk: Path) -> None
         while other.write(bytes(4096)):
             pass
     done = subprocess.run(
-        [COMMAND, "merge", job], capture_output=True, text=True, timeout=100, check=False
+        [COMMAND, "merge", job], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
@@ -84,7 +84,7 @@ def test_a_full_standard_error_stops_nothing(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             stderr=full,
             text=True,
-            timeout=100,
+            timeout=300,
             check=False,
         )
     assert (done.stdout, done.returncode) == ("ran\n", 0)

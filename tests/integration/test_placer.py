@@ -65,7 +65,7 @@ def run(tmp_path: Path, command: Path) -> RunPlanned:
             capture_output=True,
             text=True,
             input=text,
-            timeout=200,
+            timeout=300,
             check=False,
             env={**os.environ, **(environment or {})},
         )
@@ -182,7 +182,7 @@ def test_signals_reach_the_program(tmp_path: Path, command: Path) -> None:
             assert running.stdout is not None
             assert running.stdout.readline() == "ready\n"
             running.terminate()
-            assert running.communicate(timeout=60)[0] == "caught\n"
+            assert running.communicate(timeout=300)[0] == "caught\n"
         except BaseException:
             os.killpg(running.pid, signal.SIGKILL)
             raise

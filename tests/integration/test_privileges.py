@@ -55,7 +55,7 @@ def test_limit_below_what_recording_needs_is_refused(
         ["sh", "-c", f"ulimit -{limit}; exec {recording}"],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert (finished.returncode, finished.stdout) == (2, "")

@@ -50,7 +50,7 @@ def test_an_interrupt_of_the_command_alone_reaches_the_program(
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             process.send_signal(signal.SIGINT)
-            process.wait(timeout=120)
+            process.wait(timeout=300)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

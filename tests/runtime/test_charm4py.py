@@ -27,7 +27,7 @@ def run(
         [*command, *arguments, str(file), *runtime, "++quiet"],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=300,
         check=False,
     )
     assert file.exists(), done.stdout[-2000:] + done.stderr[-2000:]

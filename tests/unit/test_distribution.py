@@ -38,7 +38,7 @@ def test_the_tests_of_a_process_that_dies_run_in_another(tmp_path: Path) -> None
         env={name: value for name, value in os.environ.items() if name != "CI"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -50,14 +50,14 @@ def test_a_signal_is_sent_on() -> None:
     with signals_passed_on() as receiver, a_program() as program:
         receiver.becomes(program.pid)
         os.kill(os.getpid(), signal.SIGUSR1)
-        assert program.wait(30) == 5
+        assert program.wait(300) == 5
 
 
 def test_an_interrupt_for_us_alone_is_sent_on() -> None:
     with signals_passed_on() as receiver, a_program() as program:
         receiver.becomes(program.pid)
         os.kill(os.getpid(), signal.SIGINT)
-        assert program.wait(30) == 6
+        assert program.wait(300) == 6
 
 
 # It prints "int" for each interrupt, until a line is typed.
@@ -108,7 +108,7 @@ def test_a_signal_from_before_the_program_is_known_is_sent_on() -> None:
     with signals_passed_on() as receiver, a_program() as program:
         os.kill(os.getpid(), signal.SIGUSR1)
         receiver.becomes(program.pid)
-        assert program.wait(30) == 5
+        assert program.wait(300) == 5
 
 
 def test_a_signal_for_a_program_that_has_ended_does_nothing() -> None:

@@ -97,7 +97,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs(program: Path, name: str) -> None:
     number = str(list(EXAMPLES).index(name))
-    subprocess.run([program, number], check=True, capture_output=True, timeout=60)
+    subprocess.run([program, number], check=True, capture_output=True, timeout=300)
 
 
 def test_examples_of_a_document_stand_alone() -> None:

@@ -114,7 +114,9 @@ def test_wrong_ranges_are_refused(
 
 
 @settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(at=st.integers(0, 600), value=st.binary(min_size=1, max_size=5))
 def test_no_damage_is_a_traceback(

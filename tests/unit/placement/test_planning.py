@@ -301,7 +301,9 @@ def seconds(trace: Trace, plan: Plan, there: Machine) -> float:
 
 @pytest.mark.slow  # plans for a dozen random runs
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     threads=st.integers(1, 12),

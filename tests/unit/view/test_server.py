@@ -51,7 +51,7 @@ class Served:
         return urlsplit(self.address).netloc
 
     def ask(self, path: str | None = None, method: str = "GET", **headers: str) -> Reply:
-        connection = http.client.HTTPConnection(self.host, timeout=20)
+        connection = http.client.HTTPConnection(self.host, timeout=120)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, self.path if path is None else path, headers=named)
         response = connection.getresponse()
@@ -146,19 +146,21 @@ def test_there_is_nothing_but_get(served: Served, method: str) -> None:
 def test_what_is_no_http_is_refused(served: Served) -> None:
     host, _, port = served.host.rpartition(":")
     for sent in (b"\0\1\2\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET " + b"x" * 70_000):
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
+        with socket.create_connection((host, int(port)), timeout=120) as connection:
             connection.sendall(sent + b" HTTP/1.1\r\n\r\n")
             assert b"<" not in connection.recv(4096)
     request = f"GET {served.path} HTTP/1.1\r\nHost: {served.host}\r\nHost: a.example\r\n\r\n"
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         connection.sendall(request.encode())
         assert b" 400 " in connection.recv(4096).splitlines()[0]
 
 
 def test_connections_have_a_bound(served: Served) -> None:
     host, _, port = served.host.rpartition(":")
-    held = [socket.create_connection((host, int(port)), timeout=20) for _ in range(MAX_CONNECTIONS)]
-    with socket.create_connection((host, int(port)), timeout=20) as one_more:
+    held = [
+        socket.create_connection((host, int(port)), timeout=120) for _ in range(MAX_CONNECTIONS)
+    ]
+    with socket.create_connection((host, int(port)), timeout=120) as one_more:
         assert one_more.recv(4096).startswith(b"HTTP/1.1 503 ")
         assert one_more.recv(4096) == b""
     for connection in held:
@@ -237,7 +239,7 @@ def test_it_listens_on_loopback_only(served: Served, trace_folder: Path) -> None
         assert address.startswith("http://127.0.0.1:")
         assert address.rpartition(":")[2] != served.address.rpartition(":")[2]
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", urlsplit(address).port or 0), timeout=20)
+        socket.create_connection(("127.0.0.1", urlsplit(address).port or 0), timeout=120)
 
 
 @pytest.mark.skipif(not Path("/proc/net/if_inet6").is_file(), reason="this machine has no IPv6")
@@ -268,14 +270,14 @@ def test_an_interrupt_ends_it_well(trace_folder: Path, options: list[str]) -> No
     while options != ["--quiet"] and "press Ctrl-C" not in told:
         told += process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "", "")
     assert ("no browser was found" in told) == (options == [])
 
 
 def test_a_connection_that_a_reader_keeps_ends_with_the_server(trace_folder: Path) -> None:
     with serving(site_of(Trace.read(trace_folder))) as address:
-        kept = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)
+        kept = http.client.HTTPConnection(urlsplit(address).netloc, timeout=120)
         kept.request("GET", urlsplit(address).path)
         assert kept.getresponse().read()
         assert kept.sock is not None
