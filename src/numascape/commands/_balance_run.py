@@ -77,6 +77,26 @@ def _processes(groups: int) -> Executor:
     return process_engine(workers)() if workers > 1 else ThreadPoolExecutor(1)
 
 
+def say_unused(options: Options) -> None:
+    """Name the given options that have no effect on other algorithms than incumbent."""
+    from numascape.balance import Options
+    from numascape.balance.mapping import OURS
+
+    plain = Options()
+    given = {
+        "--max-migrations": options.max_migrations != plain.max_migrations,
+        "--migration-price": options.migration_price == options.migration_price,  # nan: not given
+        "--iterations": options.iterations != plain.iterations,
+        "--start": options.starts != plain.starts,
+        "--effort": options.effort != plain.effort,
+        "--time-limit": options.time_limit != plain.time_limit,
+        "--threads": options.threads != plain.threads,
+    }
+    if any(given.values()):
+        names = ", ".join(name for name in given if given[name])
+        terminal.say(f"note: only {OURS} uses {names}")
+
+
 def print_table(results: BalanceResults) -> None:
     """The metrics of the present mapping and of each result."""
     problem, where = results.problem, results.hosts
@@ -102,6 +122,9 @@ def print_table(results: BalanceResults) -> None:
             f"{1000 * row.seconds:.3f}", *_more(problem, row.mapping, m, where),
         )  # fmt: skip
     terminal.output().print(table)
+    known = (graph.memory, graph.working, graph.block, graph.core_memory_taken)
+    if len(target.core_memory) and not any(len(values) for values in known):
+        terminal.say("note: the memory of these tasks is unknown: --memory-limit has no effect")
     for sentence in _full_nodes(problem):
         terminal.say(f"note: {sentence}")
 

@@ -3,26 +3,24 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from numascape import terminal
 from numascape.commands._balance_input import TargetOptions, hosts_and_tasks, numbers
+from numascape.commands._balance_output import check_files, is_vt_mapping, write_mapping_files
 from numascape.commands._balance_run import (
     BalanceResults,
     by_groups,
     print_table,
     save_iterations,
+    say_unused,
     write_picture,
 )
 from numascape.commands._options import MachineOption, output_to
 from numascape.errors import NumascapeError
-
-if TYPE_CHECKING:
-    from numascape.balance import Balanced, Problem
 
 INFINITE = float("inf")
 UNSET = float("nan")
@@ -260,18 +258,19 @@ def balance(
     Example: `numascape balance tasks.json --machine numa32 --compare`
     """  # fmt: skip
     from numascape.balance import ALGORITHMS, Options, Problem
+    from numascape.balance.mapping import OURS
 
     if algorithm not in ALGORITHMS:
         raise NumascapeError(
             f"there is no algorithm {algorithm!r}: choose one of {', '.join(ALGORITHMS)}"
         )
-    if timeline is not None:
-        from numascape.figures.timeline_picture import check_timeline
-
-        check_timeline(timeline)
+    vt = output is not None and is_vt_mapping(output, graph, form)
+    check_files(output, vt, picture, timeline)
     place = TargetOptions(factor, hosts, host_factor, level_costs, memory_limit)
     where, tasks = hosts_and_tasks(machine, graph, form, loads, place)
     costs = numbers("--message-cost", message_cost, 2, "1e-6,2e-10")
+    for cost in costs:
+        _at_least("--message-cost", cost if cost < INFINITE else INFINITE, 0)  # nan, too
     problem = Problem(tasks, where.target, *costs)
     _at_least("--alpha", alpha, 0)
     _at_least("--max-imbalance", max_imbalance, 1)
@@ -282,6 +281,8 @@ def balance(
         migration_price=migration_price, iterations=_positive("--iterations", iterations),
         starts=tuple(start or ()), effort=effort, time_limit=time_limit, seed=seed, threads=threads,
     )  # fmt: skip
+    if algorithm != OURS and not compare:
+        say_unused(options)
     rows = by_groups(problem, algorithm, groups, (dask, mpi), options)
     names = [algorithm, *(name for name in ALGORITHMS if name != algorithm)]
     left = (names if compare else names[:1])[len(rows) :]
@@ -290,26 +291,13 @@ def balance(
     results = BalanceResults(problem, where, rows, relabelled)
     print_table(results)
     if output is not None:
-        for file in _write(output, graph, form, problem, rows[0]):
+        for file in write_mapping_files(output, graph if vt else None, problem, rows[0]):
             terminal.say(f"wrote {file}")
     if picture is not None:
         write_picture(results, costs, graph, picture)
     if timeline is not None:
         save_iterations(problem, rows[0], costs, timeline)
         terminal.say(f"wrote {timeline}")
-
-
-def _write(
-    output: Path, graph: Path, form: str | None, problem: Problem, balanced: Balanced
-) -> list[Path]:
-    """Write the mapping; in vt's format if the tasks and the name of the file are in it."""
-    from numascape.balance.formats import format_of, write_lbaf_mapping, write_mapping
-    from numascape.balance.formats.lbaf import LBAF_NAME
-
-    if re.match(LBAF_NAME, output.name) and (form or format_of(graph)) == "lbaf":
-        return write_lbaf_mapping(output, graph, balanced.mapping)
-    write_mapping(output, problem.graph, problem.target, balanced)
-    return [output]
 
 
 def _at_least(option: str, value: float, smallest: float) -> None:

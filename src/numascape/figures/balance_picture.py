@@ -27,13 +27,17 @@ _MAX_BARS: Final = 256
 _MAX_CELLS_WITH_NUMBERS: Final = 8
 
 
-def save_balance(problem: Problem, balanced: Balanced, file: Path) -> None:
-    """Draw the mapping to `file`: .svg, .png or .pdf. Raises NumascapeError, OSError."""
-    suffix = file.suffix.lower()
-    if suffix not in SUFFIXES:
+def check_balance_picture(file: Path) -> None:
+    """Raise NumascapeError unless a mapping can be drawn to a file of this name."""
+    if file.suffix.lower() not in SUFFIXES:
         names = ", ".join([*SUFFIXES, ".html"])
         raise NumascapeError(f"{file}: a mapping is drawn to files that end in one of {names}")
-    content = encode(draw_balance(problem, balanced), suffix)
+
+
+def save_balance(problem: Problem, balanced: Balanced, file: Path) -> None:
+    """Draw the mapping to `file`: .svg, .png or .pdf. Raises NumascapeError, OSError."""
+    check_balance_picture(file)
+    content = encode(draw_balance(problem, balanced), file.suffix.lower())
     with replacing_file(file) as beside:
         beside.write_bytes(content)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from numascape.atomic import replacing_file
 from numascape.balance.formats.task_document import FORMAT, VERSION
@@ -20,12 +20,16 @@ def write_mapping(path: Path, graph: TaskGraph, target: Target, balanced: Balanc
 
     Raises NumascapeError for another suffix, and OSError.
     """
-    writers = {".json": _json, ".csv": _csv, ".map": _scotch_map}
-    if path.suffix not in writers:
-        raise NumascapeError(f"{path}: a mapping is written to files ending in .json, .csv or .map")
-    text = writers[path.suffix](graph, target, balanced)
+    check_mapping_name(path)
+    text = _WRITERS[path.suffix](graph, target, balanced)
     with replacing_file(path) as beside:
         beside.write_text(text)
+
+
+def check_mapping_name(path: Path) -> None:
+    """Raise NumascapeError unless a mapping can be written to a file of this name."""
+    if path.suffix not in _WRITERS:
+        raise NumascapeError(f"{path}: a mapping is written to files ending in .json, .csv or .map")
 
 
 def _cpus(target: Target, mapping: Cores) -> list[int]:
@@ -61,6 +65,9 @@ def _scotch_map(graph: TaskGraph, target: Target, balanced: Balanced) -> str:
     """The number of lines, then one line with vertex and part for each task, as Scotch reads it."""
     lines = [f"{task}\t{core}" for task, core in enumerate(balanced.mapping.tolist())]
     return "\n".join([str(graph.tasks), *lines, ""])
+
+
+_WRITERS: Final = {".json": _json, ".csv": _csv, ".map": _scotch_map}
 
 
 def write_graph(path: Path, graph: TaskGraph) -> None:
