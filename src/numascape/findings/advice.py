@@ -20,8 +20,15 @@ _ALLOCATES = re.compile(r"(__libc)?_*(calloc|int_malloc|sysmalloc)\b")
 _FILLS = re.compile(r"_*mem(set|cpy|move)")
 _CONSTRUCTS = re.compile(r"\b(vector|valarray|deque|make_unique|make_shared|resize|assign)\b")
 """What constructs the elements that it allocates, in C++."""
+_UNTOUCHED = re.compile(r"alloc|\bmmap\b|\bnew\b[^(;]*\[")
+"""What returns memory that nothing has touched. Other statements that allocate make an object that
+contains a container, such as a class with a std::vector."""
 _EXPRESSION = re.compile(r"[A-Za-z_]\w*((->|\.)[A-Za-z_]\w*)*")
 """Names of structures that are also expressions in C."""
+_SETS_ARRAY = re.compile(
+    r"\s*[\w%]+(\([\s:,]*\))?\s*=\s*[-+]?(\d+\.?\d*|\.\d+)([de][-+]?\d+)?(_\w+)?\s*(!.*)?$", re.I
+)
+"""An assignment of Fortran that sets a whole array to a number: a loop without a `do`."""
 _CHUNK = f"a page ({PAGE_BYTES} bytes: {PAGE_BYTES // 8} elements of 8 bytes)"
 _FORTRAN = (".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f15", ".f18")
 
@@ -54,7 +61,8 @@ def initialise_in_parallel(subject: Subject) -> str:
             if subject.run.sources.is_parallel(outer):
                 return _divide_alike(subject, outer, like)
     if loop is not None and loop.reason:
-        return _touch_before(subject, loop.reason, like)
+        it = f"The loop at {_bare(touched)} cannot run in parallel as it is: it {loop.reason}."
+        return _touch_before(subject, it, like)
     if not subject.run.openmp:
         return (
             f"Initialise each part in the thread that works on it{_instead(touched)}, before the "
@@ -62,13 +70,41 @@ def initialise_in_parallel(subject: Subject) -> str:
             "node of the thread that touches it first."
         )
     if touched is not None and loop is not None and loop.line:
-        where = f" at {_bare(replace(touched, line=loop.line))}"
+        on = f"the loop at {_bare(replace(touched, line=loop.line))}"
+    elif touched is not None and _SETS_ARRAY.match(subject.run.sources.text(touched)):
+        on = f"the initialisation{where}"
+    else:
+        return _without_loop(subject, like)
     directive = _directive(subject, "parallel for", "schedule(static)")
+    return (
+        f"Initialise it in parallel: `{directive}` on {on}, with the same division of work{like}. "
+        "Each thread then touches its own pages first, and the kernel puts them on its node."
+    )
+
+
+def _without_loop(subject: Subject, like: str) -> str:
+    """Advise where no loop is known that fills it and could run in parallel.
+
+    The first touch may be in a function that a loop calls, in the C library, or in a file that may
+    not be read.
+    """
+    touched = subject.touched_at
+    at = f" at {_bare(touched)}" if touched else ""
+    if _FILLS.match(subject.whole.place[0]):
+        return _touch_before(subject, "A function of the C library fills it.", like)
+    readable = touched is not None and bool(subject.run.sources.text(touched))
+    directive = _directive(subject, "parallel for", "schedule(static)")
+    # An assignment to an array of Fortran is a loop, too.
+    if readable and not directive.startswith("!"):
+        it = f"The code{at} that touches it first is in no loop of its function."
+        return _touch_before(subject, it, like)
     what = "the loop" if touched and touched.loop else "the initialisation"
     return (
-        f"Initialise it in parallel: `{directive}` on {what}{where}, with the same division of "
-        f"work{like}. Each thread then touches its own pages first, and the kernel puts them on "
-        "its node."
+        f"Initialise it in parallel, with the same division of work{like}: `{directive}` on "
+        f"{what}{at}, if its iterations do not depend on each other. Otherwise touch the pages "
+        f"before it{_after_allocation(subject)}, in a parallel loop of their own: "
+        f"{_own_loop(subject, directive)}. The kernel puts a page on the node of the thread that "
+        "touches it first."
     )
 
 
@@ -100,31 +136,37 @@ def _untouched(subject: Subject) -> str:
     return "Use an allocator whose `construct` does nothing, or numascape/numa_vector.hpp"
 
 
-def _touch_before(subject: Subject, reason: str, like: str) -> str:
+def _touch_before(subject: Subject, why: str, like: str) -> str:
     """Advise touching the pages in a loop of their own, because the loop that fills them cannot."""
-    touched, allocated = subject.touched_at, _bare(_allocated(subject))
-    at = f", right after the allocation at {allocated}" if allocated else ""
-    why = f"The loop at {_bare(touched)} cannot run in parallel as it is: it {reason}."
+    at = _after_allocation(subject)
     if not subject.run.openmp:
         return (
             f"{why} Before it{at}, let each thread write one byte of each page of the part that "
             f"it will work on, with the same division of work{like}. The kernel puts a page on "
             "the node of the thread that touches it first."
         )
-    directive = _directive(subject, "parallel for", "schedule(static)")
-    if directive.startswith("!"):
-        own = f"`{directive}` over its last dimension, setting it to 0"
-    else:
-        name = subject.name if _EXPRESSION.fullmatch(subject.name) else "p"
-        size = subject.row["size"] if subject.row["instances"] == 1 else "bytes"
-        own = (
-            f"`{directive}` and `for (size_t i = 0; i < {size}; i += {PAGE_BYTES}) "
-            f"((char *){name})[i] = 0;`"
-        )
+    own = _own_loop(subject, _directive(subject, "parallel for", "schedule(static)"))
     return (
         f"{why} Touch the pages before it{at}, in a parallel loop of their own: {own}, with the "
         f"same division of work{like}. The kernel puts a page on the node of the thread that "
         "touches it first."
+    )
+
+
+def _after_allocation(subject: Subject) -> str:
+    allocated = _bare(_allocated(subject))
+    return f", right after the allocation at {allocated}" if allocated else ""
+
+
+def _own_loop(subject: Subject, directive: str) -> str:
+    """The code of a loop that only touches the pages."""
+    if directive.startswith("!"):
+        return f"`{directive}` over the dimension that the work divides, setting it to 0"
+    name = subject.name if _EXPRESSION.fullmatch(subject.name) else "p"
+    size = subject.row["size"] if subject.row["instances"] == 1 else "bytes"
+    return (
+        f"`{directive}` and `for (size_t i = 0; i < {size}; i += {PAGE_BYTES}) "
+        f"((char *){name})[i] = 0;`"
     )
 
 
@@ -272,7 +314,9 @@ def _touched_by_allocation(subject: Subject) -> bool:
     if (file, line) == (allocated.file, allocated.line) or is_library_code(function, file):
         return True
     # A constructor of the C++ library calls these functions; other statements do, too.
-    constructs = _CONSTRUCTS.search(subject.run.sources.text(allocated))
+    text = subject.run.sources.text(allocated)
+    cpp = not allocated.file.lower().endswith((".c", *_FORTRAN))
+    constructs = _CONSTRUCTS.search(text) or (cpp and text and not _UNTOUCHED.search(text))
     return bool(_ALLOCATES.match(function) or (_FILLS.match(function) and constructs))
 
 

@@ -109,16 +109,17 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
 def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
     touched, used = Place("fill", "/src/a.c", 12), Place("work", "/src/b.c", 30)
     plain = initialise_in_parallel(subject(touched, used))
-    assert "on the initialisation at a.c:12, with the same division of work as work" in plain
+    assert "in parallel, with the same division of work as work (b.c:30): `#pragma omp" in plain
+    assert "on the initialisation at a.c:12, if its iterations do not depend on each other" in plain
     assert "as in the work on it" in initialise_in_parallel(subject(touched))
     threads = initialise_in_parallel(subject(touched, used, openmp=False))
     assert "instead of all parts in fill (a.c:12)" in threads
     assert "#pragma" not in threads
     fortran = initialise_in_parallel(subject(Place("fill", "/src/a.F90", 12), used))
     assert "`!$omp parallel do schedule(static)`" in fortran
-    assert "on the initialisation, with" in initialise_in_parallel(subject(None, used))
+    assert "on the initialisation, if" in initialise_in_parallel(subject(None, used))
     unknown = initialise_in_parallel(subject(Place("fill", "/src/a.c", 0), used))
-    assert "on the initialisation at fill," in unknown
+    assert "on the initialisation at fill, if" in unknown
     assert "and not in fill (a.c:12). Its pages" in initialise_by(subject(touched), 5)
     assert "in thread 5, which uses it. Its pages" in initialise_by(subject(), 5)
 
@@ -164,7 +165,53 @@ def test_a_loop_that_cannot_run_in_parallel_is_not_told_to() -> None:
     assert "#pragma" not in threads
     fortran = Place("fill", "/src/a.f90", 12, loop=True)
     own = initialise_in_parallel(subject(fortran, used, initial_loop=carried))
-    assert "`!$omp parallel do schedule(static)` over its last dimension, setting it to 0" in own
+    assert (
+        "`!$omp parallel do schedule(static)` over the dimension that the work divides, setting"
+        in own
+    )
+
+
+def test_what_is_in_no_loop_is_not_told_to_run_in_parallel() -> None:
+    used = Place("work", "/src/b.c", 30)
+    called = initialise_in_parallel(
+        subject(Place("put", "/src/a.c", 12), used, text="m->val[m->nnz] = v;")
+    )
+    assert called.startswith(
+        "The code at a.c:12 that touches it first is in no loop of its function. Touch the pages "
+        "before it, right after the allocation at a.c:7, in a parallel loop of their own: "
+    )
+    copied = subject(
+        Place("setup", "/src/a.f90", 7), used, place=("__memcpy_avx", "memmove.S", 9), text="x"
+    )
+    assert initialise_in_parallel(copied).startswith("A function of the C library fills it. Touch")
+    for text, known in (
+        ("   a = 1.0d0 ! all", True),
+        ("a(:, :) = 0._dp", True),
+        ("a = f(b)", False),
+    ):
+        array = subject(Place("setup", "/src/a.f90", 9), used, text=text)
+        whole = (
+            "`!$omp parallel do schedule(static)` on the initialisation at a.f90:9, with the same"
+        )
+        assert (whole in initialise_in_parallel(array)) is known
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "touches"),
+    [
+        ("/src/a.cpp", "Developer dev(raw);", True),
+        ("/src/a.cpp", "auto *p = new double[n];", False),
+        ("/src/a.cpp", "p = (double *)malloc(n);", False),
+        ("/src/a.cpp", "", False),
+        ("/src/a.c", "raw = decode(w, h);", False),
+    ],
+)
+def test_a_class_with_a_container_is_touched_where_it_is_made(
+    file: str, text: str, touches: bool
+) -> None:
+    place = ("__memset_avx2_unaligned_erms", "memset.S", 9)
+    made = subject(Place("main", file, 7), place=place, file=file, text=text)
+    assert ("that allocates it also touches it" in initialise_in_parallel(made)) is touches
 
 
 def test_the_outermost_loop_that_can_is_named() -> None:
