@@ -74,7 +74,7 @@ def in_mid_move(pid: int, act: Callable[[], object]) -> Iterator[None]:
             act()
         wait(mover, begin, size)
 
-    moving._Mover._wait = acts_and_waits  # type: ignore[method-assign]
+    moving._Mover._wait = acts_and_waits  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
