@@ -15,6 +15,11 @@ _IN_TURN = (
     (GUESTS,),
     # Both build in the package's folder.
     ("tests/quality/test_native.py", "tests/quality/test_package.py"),
+    # They judge the same constructed runs, which one process makes once.
+    tuple(
+        f"tests/unit/{folder}/test_reference.py"
+        for folder in ("analysis", "findings", "placement", "prediction")
+    ),
 )
 
 
