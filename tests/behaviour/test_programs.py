@@ -25,8 +25,9 @@ FILLS_COUNTERS = {(COMPILED, "locked_memory")}
 SEES_ATTACHING = {(ATTACH, "long_waits"), (ATTACH, "signals_to_oneself")}
 # To attach to a process with locked memory, or with few addresses, is refused.
 REFUSES_ATTACHING = {(ATTACH, "locked_memory"), (ATTACH, "address_limit")}
-# Each of its rounds takes a second or more while it is recorded.
-FEWER_ATTACHES = {"code_written_beside": 1}
+# The first one's rounds take a second or more while they are recorded. The other one is about what
+# comes first.
+FEWER_ATTACHES = {"code_written_beside": 1, "first_faults": 1}
 CELLS = [
     (way, subject)
     for way in (BINARY, FAULTS, PLAN, COMPILED, ATTACH)

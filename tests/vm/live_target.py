@@ -67,14 +67,14 @@ def in_mid_move(pid: int, act: Callable[[], object]) -> Iterator[None]:
     wait = moving._Mover._wait
     acted = False
 
-    def acts_and_waits(mover: moving._Mover, begin: float, size: int) -> None:
+    def acts_and_waits(self: moving._Mover, begin: float, size: int) -> None:
         nonlocal acted
         if not acted and on_node_1(pid) >= before + BEGUN:
             acted = True
             act()
-        wait(mover, begin, size)
+        wait(self, begin, size)
 
-    moving._Mover._wait = acts_and_waits  # type: ignore[method-assign,assignment]
+    moving._Mover._wait = acts_and_waits  # type: ignore[method-assign]
     try:
         yield
     finally:

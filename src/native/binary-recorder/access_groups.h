@@ -110,13 +110,19 @@ struct BlockPlan {
     uint32_t instructions;
     RegisterSet used;  // by any instruction of the block
     bool linear;       // no control flow inside the block
+    int64_t moved;     // from where the instructions are decoded to where the program has them
     AccessGroup group[kMaxGroups];
     PlannedAccess access[kMaxAccesses];
     PlannedSpecial special[kMaxSpecials];
     instr_t* instruction[kMaxInstructions];
 };
 
-// Fills `plan` for the block. `count_stack`: accesses relative to the stack pointer count too.
-void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan);
+// The address of an instruction in the program. DynamoRIO decodes a block that a page with written
+// data has from its own copy of it, when it translates a fault there.
+uint64_t program_pc(const BlockPlan& plan, instr_t* instruction);
+
+// Fills `plan` for the block, which begins at `start` in the program. `count_stack`: accesses
+// relative to the stack pointer count too.
+void plan_block(instrlist_t* block, app_pc start, bool count_stack, BlockPlan& plan);
 
 }  // namespace numascape

@@ -60,7 +60,7 @@ void describe(const BlockPlan& plan, Description& out) {
         }
     }
     for (uint32_t s = 0; s < plan.specials; ++s) {
-        const auto pc = reinterpret_cast<uint64_t>(instr_get_app_pc(plan.special[s].instruction));
+        const uint64_t pc = program_pc(plan, plan.special[s].instruction);
         const SpecialCounts counts = special_counts(plan.special[s].instruction);
         const uint32_t own = counts.exact ? 0 : 1 + s;
         const uint32_t place = plan.groups + 2 * s;

@@ -126,8 +126,7 @@ void add_access(BlockPlan& plan, instr_t* instruction, opnd_t operand, bool writ
         group->first_access = group->last_access = kNoAccess;
     }
     const uint32_t slot = plan.accesses++;
-    plan.access[slot] = {reinterpret_cast<uint64_t>(instr_get_app_pc(instruction)), address.offset,
-                         bytes, kNoAccess, write};
+    plan.access[slot] = {program_pc(plan, instruction), address.offset, bytes, kNoAccess, write};
     (group->last_access == kNoAccess ? group->first_access : plan.access[group->last_access].next) =
         slot;
     group->last_access = slot;
@@ -205,9 +204,15 @@ RegisterSet registers_of(opnd_t operand) {
     return set;
 }
 
-void plan_block(instrlist_t* block, bool count_stack, BlockPlan& plan) {
+uint64_t program_pc(const BlockPlan& plan, instr_t* instruction) {
+    return reinterpret_cast<uint64_t>(instr_get_app_pc(instruction) + plan.moved);
+}
+
+void plan_block(instrlist_t* block, app_pc start, bool count_stack, BlockPlan& plan) {
     plan.groups = plan.accesses = plan.specials = plan.next_group = plan.next_special = 0;
     plan.instructions = 0;
+    instr_t* first = instrlist_first_app(block);
+    plan.moved = first == nullptr ? 0 : start - instr_get_app_pc(first);
     plan.linear = is_linear(block);
     SymbolicRegisters registers;
     for (instr_t* i = instrlist_first(block); i != nullptr; i = instr_get_next(i)) {

@@ -224,7 +224,7 @@ bool any_flags_needed(const BlockPlan& plan) {
 dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bool,
                         void** user_data) {
     auto* state = static_cast<Block*>(drmgr_get_tls_field(drcontext, plan_index));
-    plan_block(block, options.count_stack, state->plan);
+    plan_block(block, dr_fragment_app_pc(tag), options.count_stack, state->plan);
     if (in_return_stub(dr_fragment_app_pc(tag))) {
         state->plan.groups = state->plan.specials = 0;  // our own code
     }

@@ -18,7 +18,7 @@ namespace {
 
 SpecialPlace place_of(const BlockScratch& block, const BlockPlan& plan, uint32_t number) {
     instr_t* instruction = plan.special[number].instruction;
-    const auto pc = reinterpret_cast<uint64_t>(instr_get_app_pc(instruction));
+    const uint64_t pc = program_pc(plan, instruction);
     return {{pc, special_site(block.number, plan, number)},
             block.number,
             special_counts(instruction).exact ? 0 : 1 + number};
