@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from numascape.analysis.collecting import collected
+from numascape.analysis.page_numbers import Ints, page_numbers, summed_by
 from numascape.analysis.sharing import PAGE
 
 
@@ -57,8 +59,7 @@ def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     keys = [*PAGE, "thread"]
     if phases == 1:  # saves a copy of a table that may have tens of millions of rows
         return accesses.select(*keys, "reads", "writes")
-    sums = accesses.lazy().group_by(keys).agg(pl.col("reads").sum(), pl.col("writes").sum())
-    return collected(sums, accesses.height)
+    return summed_by(accesses, keys, ["reads", "writes"])
 
 
 def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
@@ -69,16 +70,16 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
     use = per_thread.lazy().with_columns(accesses=pl.col("reads") + pl.col("writes"))
     first = first_touch.lazy()
     rows = per_thread.height + first_touch.height
+    every = pl.concat([per_thread.select(PAGE), first_touch.select(PAGE)])
+    number, bound = page_numbers(every)
+    page, touched = number[: per_thread.height], number[per_thread.height :]
     # One after the other, to need the memory of only one at a time.
     summary = [
-        collected(query, rows)
-        for query in (
-            _by_page(use),
-            _by_thread(use),
-            _first_touchers(first),
-            _own(use, first),
-            _places(first),
-        )
+        _by_page(per_thread, page, bound),
+        collected(_by_thread(use), rows),
+        collected(_first_touchers(first), rows),
+        _own(per_thread, page, _touchers(first_touch, touched, bound)),
+        collected(_places(first), rows),
     ]
     summary.append(_toucher_accesses(use, summary[2], rows))
     summary.append(_others(use, summary[1], rows))
@@ -89,23 +90,25 @@ def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Fa
     return {structure: _facts(sums[structure]) for structure in sorted(sums)}
 
 
-def _by_page(use: pl.LazyFrame) -> pl.LazyFrame:
-    total = pl.col("total")
-    return (
-        _pages(use)
-        .group_by("structure")
-        .agg(
-            total=total.sum(),
-            pages=pl.len(),
-            top=pl.col("top").sum(),
-            users=(total.cast(pl.Float64) * pl.col("users")).sum(),
-        )
-    )
+def _by_page(per_thread: pl.DataFrame, page: Ints, bound: int) -> pl.DataFrame:
+    """By structure: accesses, pages, the sum of busiest threads' accesses, users times accesses.
 
-
-def _pages(use: pl.LazyFrame) -> pl.LazyFrame:
-    return use.group_by(PAGE).agg(
-        total=pl.col("accesses").sum(), top=pl.col("accesses").max(), users=pl.len()
+    `page` is the number of each row's page, below `bound`.
+    """
+    accesses = (per_thread["reads"] + per_thread["writes"]).to_numpy()
+    total, top = np.zeros(bound, accesses.dtype), np.zeros(bound, accesses.dtype)
+    np.add.at(total, page, accesses)
+    np.maximum.at(top, page, accesses)
+    users = np.bincount(page, minlength=bound)
+    structure = np.zeros(bound, np.uint32)
+    structure[page] = per_thread["structure"].to_numpy()
+    columns = {"structure": structure, "total": total, "top": top, "users": users}
+    present = users > 0
+    pages = pl.DataFrame({name: values[present] for name, values in columns.items()})
+    return pages.group_by("structure").agg(
+        pl.col("total", "top").sum(),
+        pages=pl.len(),
+        users=(pl.col("total").cast(pl.Float64) * pl.col("users")).sum(),
     )
 
 
@@ -133,13 +136,17 @@ def _first_touchers(first: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _own(use: pl.LazyFrame, first: pl.LazyFrame) -> pl.LazyFrame:
-    keys = [*PAGE, "thread"]
-    return (
-        use.join(first.select(keys), on=keys, how="semi")
-        .group_by("structure")
-        .agg(own=pl.col("accesses").sum())
-    )
+def _touchers(first_touch: pl.DataFrame, page: Ints, bound: int) -> Ints:
+    """The thread that touched each page first, or -1."""
+    found = np.full(bound, -1, np.int64)
+    found[page] = first_touch["thread"].to_numpy()
+    return found
+
+
+def _own(per_thread: pl.DataFrame, page: Ints, touchers: Ints) -> pl.DataFrame:
+    """By structure: the accesses by the thread that touched the page first."""
+    own = per_thread.filter(touchers[page] == per_thread["thread"].to_numpy())
+    return own.group_by("structure").agg(own=(pl.col("reads") + pl.col("writes")).sum())
 
 
 def _places(first: pl.LazyFrame) -> pl.LazyFrame:
@@ -168,8 +175,9 @@ def _others(use: pl.LazyFrame, by_thread: pl.DataFrame, rows: int) -> pl.DataFra
     rest = use.join(mainly_one.lazy().select("structure", "busiest"), on="structure").filter(
         pl.col("thread") != pl.col("busiest")
     )
-    share = pl.col("top").sum() / pl.col("total").sum()
-    return collected(_pages(rest).group_by("structure").agg(others_dominance=share), rows)
+    of_others = collected(rest, rows)
+    pages = _by_page(of_others, *page_numbers(of_others))
+    return pages.select("structure", others_dominance=pl.col("top") / pl.col("total"))
 
 
 def _facts(sums: Mapping[str, Any]) -> Facts:

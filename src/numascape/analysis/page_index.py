@@ -14,6 +14,7 @@ from numascape.analysis.collecting import collected
 from numascape.analysis.sharing import PAGE
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
+from numascape.trace.derived import DerivedTrace
 from numascape.trace.once import once_per_trace
 
 _DENSE: Final = 4
@@ -40,27 +41,41 @@ class PageIndex:
 
     def rows(self, table: pl.DataFrame) -> Ints:
         """The row of each page of a table with the columns of PAGE; -1 if it is not there."""
-        structure, instance, page = (table[name].to_numpy().astype(np.int64) for name in PAGE)
-        known = structure < len(self._begin)
-        structure = np.where(known, structure, 0)
-        if not len(self._begin):
-            return np.full(table.height, -1, np.int64)
-        width = self._width[structure]
-        known &= (page < width) & (instance < self._instances[structure])
-        key = np.where(known, self._begin[structure] + instance * width + page, 0)
-        if self._places is not None:
-            return np.where(known, self._places[key], -1)
+        structure, instance, page = (table[name].to_numpy() for name in PAGE)
         if not len(self._keys):
             return np.full(table.height, -1, np.int64)
-        at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
-        return np.where(known & (self._keys[at] == key), at, -1)
+        known = structure < len(self._begin)
+        if not known.all():
+            structure = np.where(known, structure, 0)
+        width = self._width[structure]
+        known &= (page < width) & (instance < self._instances[structure])
+        key = self._begin[structure] + instance * width + page
+        # Mostly, all pages are in range.
+        all_known = bool(known.all())
+        key = key if all_known else np.where(known, key, 0)
+        if self._places is not None:
+            found = self._places[key]
+        else:
+            at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
+            found = np.where(self._keys[at] == key, at, -1)
+        return found if all_known else np.where(known, found, -1)
 
 
 @once_per_trace
 def page_index(trace: Trace) -> PageIndex:
     """The pages that the run accessed or touched first."""
+    if isinstance(trace, DerivedTrace) and trace.same_pages:
+        return page_index(trace.whole)
     used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
     return index_of(used, trace.first_touch)
+
+
+@once_per_trace
+def rows_of_accesses(trace: Trace) -> Ints:
+    """The row in `page_index` of the page of each row of the trace's accesses; -1 if unused."""
+    if isinstance(trace, DerivedTrace) and trace.same_pages:
+        return rows_of_accesses(trace.whole)
+    return page_index(trace).rows(trace.accesses)
 
 
 def index_of(*tables: pl.DataFrame) -> PageIndex:

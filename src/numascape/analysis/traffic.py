@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from numascape.analysis.collecting import collected
-from numascape.analysis.sharing import PAGE
+from numascape.analysis.page_index import page_index, rows_of_accesses
 from numascape.trace import Trace
 
 SEVERAL = -2
@@ -20,15 +21,20 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
     accesses is unknown. Other unknown nodes are UNKNOWN. Returns the keys, thread_node, page_node
     (int64) and accesses.
     """
-    known = pl.col("node") >= 0
-    pages = trace.placement.lazy().filter(known).select(*PAGE, page_node=pl.col("node"))
+    index = page_index(trace)
+    whole = accesses is trace.accesses
+    page = rows_of_accesses(trace) if whole else index.rows(accesses)
+    placed = index.rows(trace.placement)
+    # The last one stands for pages without a number, which nobody used.
+    nodes = np.full(index.pages.height + 1, UNKNOWN, np.int64)
+    nodes[placed] = np.maximum(trace.placement["node"].to_numpy(), UNKNOWN)
+    nodes[-1] = UNKNOWN
     sums = (
         accesses.lazy()
-        .join(pages.unique(PAGE), on=PAGE, how="left")
+        .with_columns(page_node=pl.Series(nodes[page]))
         .group_by(*{*keys, "thread"}, "page_node")
         .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
         .join(thread_nodes(trace).lazy(), on="thread", how="left")
-        .with_columns(pl.col("page_node").cast(pl.Int64).fill_null(UNKNOWN))
         .group_by(*keys, "thread_node", "page_node")
         .agg(pl.col("accesses").sum())
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.collecting import collected
-from numascape.analysis.sharing import PAGE
+from numascape.analysis.page_index import Ints, PageIndex, index_of
 from numascape.machine.description import Machine, same_nodes
 from numascape.prediction.layout import observed_nodes
 from numascape.prediction.policies import observed
@@ -44,16 +44,43 @@ class Nodes:
 
     def traffic(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Accesses of `rows` by structure, thread_node and node of the page; known ones only."""
-        sums = (
-            rows.lazy()
-            .group_by(*PAGE, "thread")
-            .agg(count=(pl.col("reads") + pl.col("writes")).sum())
-            .join(self.pages.lazy().select(*PAGE, "node", "share"), on=PAGE)
-            .join(self.threads.lazy(), on="thread")
-            .group_by("structure", "thread_node", "node")
-            .agg(accesses=(pl.col("count") * pl.col("share")).sum())
+        page = self._index.rows(rows)
+        home = self.thread_node[rows["thread"].to_numpy()]
+        known = np.flatnonzero((page >= 0) & (home >= 0))
+        page = page[known]
+        # A page may be on several nodes: then its rows count for each of them.
+        begin, number = self._begin[page], self._begin[page + 1] - self._begin[page]
+        row = np.repeat(known, number)
+        before = np.cumsum(number) - number
+        placed = np.repeat(begin - before, number) + np.arange(len(row))
+        count = (rows["reads"] + rows["writes"]).to_numpy()[row]
+        table = pl.DataFrame(
+            {
+                "structure": rows["structure"].to_numpy()[row],
+                "thread_node": home[row].astype(np.int32),
+                "node": self._sorted["node"].to_numpy()[placed],
+                "accesses": count * self._sorted["share"].to_numpy()[placed],
+            }
         )
-        return collected(sums, rows.height)
+        sums = (
+            table.lazy().group_by("structure", "thread_node", "node").agg(pl.col("accesses").sum())
+        )
+        return collected(sums, table.height)
+
+    @cached_property
+    def _index(self) -> PageIndex:
+        return index_of(self.pages)
+
+    @cached_property
+    def _sorted(self) -> pl.DataFrame:
+        """`pages` in the order of the index."""
+        return self.pages[np.argsort(self._index.rows(self.pages), kind="stable")]
+
+    @cached_property
+    def _begin(self) -> Ints:
+        """Where each page of the index begins in `_sorted`, and the end of the last one."""
+        number = np.bincount(self._index.rows(self.pages), minlength=self._index.pages.height)
+        return np.concatenate([[0], np.cumsum(number)])
 
 
 def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.sharing import PAGE
+from numascape.analysis.page_numbers import page_numbers
 from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_USER_SHARE
 
 ELEMENTS = 1 << 23
@@ -90,32 +90,35 @@ def page_use(rows: pl.DataFrame) -> PageUse:
 
     Threads that hardly use the structure are left out.
     """
-    table = (
-        rows.group_by(*PAGE[1:], "thread")
-        .agg(count=(pl.col("reads") + pl.col("writes")).sum())
-        .filter(pl.col("count") > 0)
-        .sort(*PAGE[1:], "thread")
-    )
-    by_thread = table.group_by("thread").agg(pl.col("count").sum())
-    idle = by_thread.filter(pl.col("count") < MAX_IDLE_RATIO * pl.col("count").mean())
-    table = table.join(idle, on="thread", how="anti", maintain_order="left")
-    row = table.select(pl.struct(PAGE[1:]).rle_id()).to_series().to_numpy().astype(np.int64)
-    threads, column = np.unique(table["thread"].to_numpy().astype(np.int64), return_inverse=True)
-    pages = int(row[-1]) + 1 if len(row) else 0
-    first = np.searchsorted(row, np.arange(pages))
+    number, bound = page_numbers(rows.with_columns(structure=pl.lit(0, pl.UInt32)))
+    thread = rows["thread"].to_numpy().astype(np.int64)
+    count = (rows["reads"] + rows["writes"]).to_numpy().astype(np.float64)
+    by_thread = np.bincount(thread, count)
+    used = by_thread > 0
+    busy = used & (by_thread >= MAX_IDLE_RATIO * by_thread[used].mean()) if used.any() else used
+    threads = np.flatnonzero(busy)
+    counts_here = np.flatnonzero(busy[thread] & (count > 0))
+    number, count = number[counts_here], count[counts_here]
+    column = (np.cumsum(busy) - 1)[thread[counts_here]]
+    # The row in the matrix of each number, and one of the table's rows of each page.
+    example = np.full(bound, -1, np.int64)
+    example[number] = counts_here
+    present = np.flatnonzero(example >= 0)
+    pages = len(present)
     kept = np.arange(pages)
     if pages * len(threads) > ELEMENTS:
         every = -(-pages * len(threads) // ELEMENTS)
         kept = kept[(kept // RUN) % every == 0]
-    new = np.full(pages, -1)
-    new[kept] = np.arange(len(kept))
-    inside = new[row] >= 0
-    counts = np.zeros((len(kept), len(threads)))
-    counts[new[row[inside]], column[inside]] = table["count"].to_numpy()[inside]
-    chosen = first[kept]
+    position = np.full(bound, -1, np.int64)
+    position[present[kept]] = np.arange(len(kept))
+    inside = position[number] >= 0
+    flat = position[number[inside]] * len(threads) + column[inside]
+    counts: Floats = np.zeros(len(kept) * len(threads))
+    np.add.at(counts, flat, count[inside])
+    chosen = example[present[kept]]
     return PageUse(
         threads,
-        table["instance"].to_numpy()[chosen].astype(np.int64),
-        table["page"].to_numpy()[chosen].astype(np.int64),
-        counts,
+        rows["instance"].to_numpy()[chosen].astype(np.int64),
+        rows["page"].to_numpy()[chosen].astype(np.int64),
+        counts.reshape(len(kept), len(threads)),
     )

@@ -168,7 +168,9 @@ class Run:
         """The structures with enough accesses for a diagnosis, most used first."""
         wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
         parts, facts = kept_with(
-            self.trace, "parts", lambda: measured_work(self.trace, self.work, wanted)
+            self.trace,
+            "parts",
+            lambda: measured_work(self.trace, self.work, self.facts, wanted),
         )
         empty = self.work.clear()
         return tuple(

@@ -15,7 +15,7 @@ each other user has a part.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import polars as pl
 
@@ -46,9 +46,9 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     parallel = collected(_parallel(used).filter(~loose), used.height)
     bound = used.filter(~loose).join(parallel, on=["structure", "phase"], how="semi")
     free = used.filter(loose)
-    free = free.join(initialisers, on=["structure", "thread"], how="anti")
+    free = _without(free, initialisers)
     free = used_while_others_lived(trace, free)
-    free = free.join(_overseers(trace, free), on=["structure", "thread"], how="anti")
+    free = _without(free, _overseers(trace, free))
     # Outside regions, the few accesses of a single thread do not count as work of several threads.
     beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
     several = collected(_parallel(beside), beside.height)
@@ -58,12 +58,20 @@ def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
 
 
 def measured_work(
-    trace: Trace, work: pl.DataFrame, structures: Collection[int]
+    trace: Trace, work: pl.DataFrame, whole: Mapping[int, Facts], structures: Collection[int]
 ) -> tuple[dict[tuple[object, ...], pl.DataFrame], dict[int, Facts]]:
-    """The rows of the work by structure, and the facts of the work on these structures."""
-    touches = trace.first_touch.filter(pl.col("structure").is_in(list(structures)))
-    facts = measure(per_thread_pages(work, trace.phases.height), touches)
-    return work.partition_by("structure", as_dict=True), facts
+    """The rows of the work by structure, and the facts of the work on these structures.
+
+    `whole` are the facts of all accesses. Where all of them are work, these are the facts.
+    """
+    every = dict(trace.accesses.group_by("structure").len().iter_rows())
+    parts = work.partition_by("structure", as_dict=True)
+    complete = {s for (s,), rows in parts.items() if rows.height == every[s]}
+    rest = [structure for structure in structures if structure not in complete]
+    of_rest = pl.col("structure").is_in(rest)
+    pages = per_thread_pages(work.filter(of_rest), trace.phases.height)
+    facts = measure(pages, trace.first_touch.filter(of_rest))
+    return parts, {**facts, **{structure: whole[structure] for structure in complete}}
 
 
 def _parallel(accesses: pl.DataFrame) -> pl.LazyFrame:
@@ -111,7 +119,16 @@ def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
 
 def used_while_others_lived(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows without those of threads that used a structure while no other thread lived."""
-    return rows.join(_alone(trace), on=["structure", "thread"], how="anti")
+    return _without(rows, _alone(trace))
+
+
+def _without(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The rows of other structures and threads than these; mostly, there are no pairs."""
+    if pairs.is_empty():
+        return rows
+    key = pl.col("structure").cast(pl.UInt64) * (1 << 32) + pl.col("thread")
+    left_out = pairs.select(key).to_series()
+    return rows.filter(~key.is_in(left_out.implode()))
 
 
 def _alone(trace: Trace) -> pl.DataFrame:
@@ -127,8 +144,16 @@ def _alone(trace: Trace) -> pl.DataFrame:
 def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
     """structure, thread: the main thread, if it uses nearly all pages and others a part each."""
     main = trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
-    pages = used.lazy().select("structure", "thread", *PAGE[1:]).unique()
     is_main = pl.col("thread").is_in(main)
+    # Only here, pages have to be compared.
+    users = used.lazy().group_by("structure", "thread").agg(pl.len())
+    watched = users.group_by("structure").agg(main=is_main.sum(), others=(~is_main).sum())
+    watched = watched.filter(pl.col("main") > 0, pl.col("others") > 1).select("structure")
+    candidates = collected(watched, used.height)
+    if candidates.is_empty():
+        return candidates.with_columns(thread=pl.lit(0, pl.UInt32))
+    used = used.filter(pl.col("structure").is_in(candidates["structure"].implode()))
+    pages = used.lazy().select("structure", "thread", *PAGE[1:]).unique()
     of_others = pages.filter(~is_main)
     all_pages = of_others.select(PAGE).unique()
     total = all_pages.group_by("structure").agg(total=pl.len())

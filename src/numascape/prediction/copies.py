@@ -24,18 +24,18 @@ def worth_copying(trace: Trace) -> list[int]:
     less than a hundredth of the accesses are left out, because their placement hardly changes the
     predicted time.
     """
-    made = pl.col("reads") + pl.col("writes")
-    least = 0.01 * float(trace.accesses.select(made.sum()).item())
     repeated = trace.phases.filter(pl.col("repetitions") > 1)["phase"]
+    candidates = _read_by_several(trace, repeated)
+    if not len(candidates):
+        return []
     pages = (
         trace.accesses.lazy()
+        .filter(pl.col("structure").is_in(candidates.implode()))
         .join(trace.first_touch.lazy().select(*PAGE, first="thread"), on=PAGE, how="left")
         .group_by(PAGE)
         .agg(
             filled=pl.col("writes").filter(pl.col("thread") == pl.col("first")).sum(),
-            again=pl.col("writes").filter(pl.col("phase").is_in(repeated.implode())).sum(),
             writes=pl.col("writes").sum(),
-            made=made.sum(),
             readers=pl.col("thread").filter(pl.col("reads") > 0).n_unique(),
         )
     )
@@ -43,19 +43,50 @@ def worth_copying(trace: Trace) -> list[int]:
         pages.group_by("structure")
         .agg(
             only_filled=(pl.col("writes") == pl.col("filled")).all()
-            & (pl.col("filled") <= PAGE_BYTES).all()
-            & (pl.col("again") == 0).all(),
+            & (pl.col("filled") <= PAGE_BYTES).all(),
             read_by_several=(pl.col("readers") > 1).any(),
-            made=pl.col("made").sum(),
         )
-        .join(trace.structures.lazy().select("structure", "kind"), on="structure")
-        .filter(
-            "only_filled", "read_by_several", pl.col("kind") != "stack", pl.col("made") >= least
-        )
+        .filter("only_filled", "read_by_several")
         .sort("structure")
         .collect()
     )
     return [int(number) for number in structures["structure"]]
+
+
+def _read_by_several(trace: Trace, repeated: pl.Series) -> pl.Series:
+    """The structures with enough accesses that several threads read, and that may be only filled.
+
+    Their single pages tell whether they are only filled, and whether threads share them.
+    """
+    made = pl.col("reads") + pl.col("writes")
+    by_thread = (
+        trace.accesses.lazy()
+        .group_by("structure", "thread")
+        .agg(
+            made=made.sum(),
+            reads=pl.col("reads").sum(),
+            writes=pl.col("writes").sum(),
+            again=pl.col("writes").filter(pl.col("phase").is_in(repeated.implode())).sum(),
+        )
+        .collect()
+    )
+    least = 0.01 * float(by_thread["made"].sum())
+    filled = trace.first_touch.group_by("structure").agg(pages=pl.len())
+    return (
+        by_thread.group_by("structure")
+        .agg(pl.col("made", "writes", "again").sum(), readers=(pl.col("reads") > 0).sum())
+        .join(trace.structures.select("structure", "kind"), on="structure")
+        .join(filled, on="structure", how="left")
+        .filter(
+            pl.col("kind") != "stack",
+            pl.col("made") >= least,
+            pl.col("readers") > 1,
+            pl.col("again") == 0,
+            # Otherwise, a page has more writes than bytes, or writes after it was filled.
+            pl.col("writes") <= pl.col("pages").fill_null(0) * PAGE_BYTES,
+        )
+        .sort("structure")["structure"]
+    )
 
 
 def bytes_of_copy(demand: Demand, structures: Sequence[int]) -> int:

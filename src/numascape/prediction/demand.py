@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.page_index import PageIndex, page_index
+from numascape.analysis.page_index import PageIndex, page_index, rows_of_accesses
 from numascape.prediction.speeds import Floats, Speeds
 from numascape.trace import Trace
 from numascape.trace.format import PAGE_BYTES
@@ -186,9 +186,11 @@ class Demand:
 
 def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     """The demand of the trace, with the machine's cache sizes. Needs one pass over the accesses."""
-    used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
-    index = page_index(trace)
-    page = index.rows(used)
+    index, page = page_index(trace), rows_of_accesses(trace)
+    is_used = pl.col("reads") + pl.col("writes") > 0
+    used = trace.accesses.filter(is_used)
+    if used.height < trace.accesses.height:
+        page = page[trace.accesses.select(is_used).to_series().to_numpy()]
     thread, phase = (used[name].to_numpy().astype(np.int64) for name in ("thread", "phase"))
     reads, writes = (used[name].to_numpy().astype(np.float64) for name in ("reads", "writes"))
     shape = (trace.phases.height, trace.threads.height)

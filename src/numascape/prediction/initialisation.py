@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.page_index import page_index
+from numascape.analysis.page_index import rows_of_accesses
 from numascape.prediction.demand import Demand
 from numascape.trace import Trace
 from numascape.trace.derived import DerivedTrace
@@ -50,7 +50,7 @@ class WithInitialisation(DerivedTrace):
     def accesses(self) -> pl.DataFrame:
         """The accesses; those of initialisations are in the additional phase."""
         rows = self.whole.accesses
-        page = page_index(self.whole).rows(rows)
+        page = rows_of_accesses(self.whole)
         count = (rows["reads"] + rows["writes"]).to_numpy()
         most = np.zeros(int(page.max(initial=0)) + 1, count.dtype)
         # A row without accesses may be of a page without a number.

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.page_index import page_index
+from numascape.analysis.page_index import page_index, rows_of_accesses
 from numascape.analysis.sharing import PAGE
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, numa_factors
@@ -37,21 +37,29 @@ def touched_pages(trace: Trace) -> pl.DataFrame:
 
     Pages with an unknown first touch come first; their thread is the one that uses them most.
     """
-    used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
     index = page_index(trace)
     is_seen = np.zeros(index.pages.height, bool)
     is_seen[index.rows(trace.first_touch)] = True
+    first = trace.first_touch
+    if not (np.diff(first["order"].to_numpy().astype(np.int64)) > 0).all():
+        first = first.sort("order", *PAGE)
+    seen = first.select(*PAGE, "thread")
+    if is_seen.all():
+        return seen
+    page = rows_of_accesses(trace)
+    count = pl.col("reads") + pl.col("writes")
     unseen = (
-        used.filter(~is_seen[index.rows(used)])
+        trace.accesses.filter((page >= 0) & ~is_seen[page])
         .lazy()
+        .filter(count > 0)
         .group_by(*PAGE, "thread")
-        .agg((pl.col("reads") + pl.col("writes")).sum().alias("count"))
+        .agg(count.sum().alias("count"))
         .group_by(PAGE)
         .agg(pl.col("thread").sort_by("count", "thread", descending=[True, False]).first())
         .sort(PAGE)
+        .collect()
     )
-    seen = trace.first_touch.lazy().sort("order", *PAGE).select(*PAGE, "thread")
-    return pl.concat([unseen, seen]).collect()
+    return pl.concat([unseen, seen])
 
 
 def first_touch(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import polars as pl
 
@@ -18,6 +19,8 @@ class DerivedTrace(Trace):
     """
 
     whole: Trace = field(kw_only=True)
+    same_pages: ClassVar[bool] = True
+    """Whether rows of accesses and first touches are about the same pages as those of `whole`."""
 
     @property
     def structures(self) -> pl.DataFrame:

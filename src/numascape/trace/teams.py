@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import polars as pl
 
@@ -71,6 +71,7 @@ class TraceOfTeams(DerivedTrace):
     """
 
     first: Mapping[int, int] = field(kw_only=True, hash=False)
+    same_pages: ClassVar[bool] = False
 
     @classmethod
     def of(cls, trace: Trace) -> Trace | Self:

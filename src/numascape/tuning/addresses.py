@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,7 @@ class LivingTrace(DerivedTrace):
     process: int = field(kw_only=True)
     mappings: tuple[Mapping, ...] = field(kw_only=True)
     parts: tuple[Part, ...] = field(kw_only=True)
+    same_pages: ClassVar[bool] = False
 
     @cached_property
     def structures(self) -> pl.DataFrame:

@@ -21,6 +21,7 @@ def trace(nodes_of_threads: list[list[int]], node_of_page: dict[int, int]) -> An
     pages = [(0, 0, page, node) for page, node in node_of_page.items()]
     return SimpleNamespace(
         accesses=pl.DataFrame(accesses, schema=SCHEMAS["accesses"], orient="row"),
+        first_touch=pl.DataFrame(schema=SCHEMAS["first_touch"]),
         placement=pl.DataFrame(pages, schema=SCHEMAS["placement"], orient="row"),
         threads=pl.DataFrame(
             {"thread": list(threads), "nodes": nodes_of_threads},

@@ -113,20 +113,11 @@ def _is_stream(subject: Subject, handed: Handed) -> bool:
 def _handed(run: Run) -> dict[int, Handed]:
     """What threads did outside of parallel regions while others lived, by structure.
 
-    Only of structures that are read and written there.
+    Only of structures in which threads have roles there; only for them, pages are compared.
     """
-    rows = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
-    used = (
-        used_while_others_lived(run.trace, rows)
-        .group_by(*PAGE, "thread")
-        .agg(pl.col("reads", "writes").sum())
-    )
-    written = pl.col("writes").sum().over(PAGE)
-    by_others = used.filter(pl.col("writes") <= MIN_USER_SHARE * written, written > 0)
-    read_by_others: dict[int, int] = dict(
-        by_others.group_by("structure").agg(pl.col("reads").sum()).iter_rows()
-    )
-    by_thread = used.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
+    loose = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
+    rows = used_while_others_lived(run.trace, loose)
+    by_thread = rows.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
     found = {}
     for (structure,), table in (
         by_thread.sort("thread").partition_by("structure", as_dict=True).items()
@@ -135,13 +126,28 @@ def _handed(run: Run) -> dict[int, Handed]:
         if not reads or not writes:
             continue
         parts = table.with_columns(pl.col("reads") / reads, pl.col("writes") / writes)
+        roles = float((parts["reads"] - parts["writes"]).abs().sum()) / 2
+        if roles < MIN_ROLES:
+            continue
         least = MIN_USER_SHARE / table.height
         found[int(structure)] = Handed(
             reads=reads,
             writes=writes,
-            roles=float((parts["reads"] - parts["writes"]).abs().sum()) / 2,
-            others=share_of(float(read_by_others.get(structure, 0)), reads),
+            roles=roles,
+            others=share_of(float(_read_by_others(rows, int(structure))), reads),
             producers=tuple(parts.filter(pl.col("writes") >= least)["thread"]),
             consumers=tuple(parts.filter(pl.col("reads") >= least)["thread"]),
         )
     return found
+
+
+def _read_by_others(rows: pl.DataFrame, structure: int) -> int:
+    """Reads of the structure's written pages by threads that do not write the page."""
+    used = (
+        rows.filter(pl.col("structure") == structure)
+        .group_by(*PAGE, "thread")
+        .agg(pl.col("reads", "writes").sum())
+    )
+    written = pl.col("writes").sum().over(PAGE)
+    by_others = used.filter(pl.col("writes") <= MIN_USER_SHARE * written, written > 0)
+    return int(by_others["reads"].sum())
