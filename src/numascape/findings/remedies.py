@@ -16,7 +16,7 @@ from numascape.findings.nodes import Nodes
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_COMPUTING_SHARE, MIN_RELEVANT_GAIN
 from numascape.prediction.copies import worth_copying
-from numascape.prediction.demand import Demand, Ints, demand_of
+from numascape.prediction.demand import Demand, Ints, demand_on
 from numascape.prediction.initialisation import (
     initialised_by_users,
     main_users,
@@ -49,7 +49,7 @@ class RemediedRun:
         self._with_pages = with_pages
         self._trace = with_initialisation(run.recorded)
         self._speeds: Speeds = speeds_of(nodes.machine)
-        self._pages_alone: Demand = demand_of(self._trace, self._speeds)
+        self._pages_alone: Demand = demand_on(self._trace, nodes.machine)
         self._gains: dict[tuple[object, ...], Gain] = {}
 
     @cached_property

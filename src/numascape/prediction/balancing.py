@@ -89,11 +89,7 @@ class BalancingStart:
         `resident_bytes` is the memory that the kernel has to scan, by default the trace's pages. It
         differs if the trace stands for a larger run.
         """
-        height = self.pages.height
-        resident = resident_bytes or float(height * PAGE_BYTES)
-        mean, cost, passes = _walks(
-            self.held, self.users, self.again, seconds, resident, self.kernel
-        )
+        mean, thread_seconds, passes = self.shares_after(seconds, resident_bytes)
         frames = [
             self.pages.select(PAGE).with_columns(
                 node=pl.lit(number, pl.Int32), share=pl.Series(mean[:, position])
@@ -101,9 +97,20 @@ class BalancingStart:
             for position, number in enumerate(self.nodes)
         ]
         pages = pl.concat(frames).filter(pl.col("share") > 0).cast(SCHEMA)
+        return BalancedPages(pages, thread_seconds, passes)
+
+    def shares_after(
+        self, seconds: float, resident_bytes: float | None = None
+    ) -> tuple[Floats, float, float]:
+        """The same as pages x nodes, with the seconds of each thread and the number of scans."""
+        height = self.pages.height
+        resident = resident_bytes or float(height * PAGE_BYTES)
+        mean, cost, passes = _walks(
+            self.held, self.users, self.again, seconds, resident, self.kernel
+        )
         # The trace's pages stand for all pages of the run.
         scale = resident / max(height * PAGE_BYTES, 1)
-        return BalancedPages(pages, cost * scale / max(self.at_once, 1.0), passes)
+        return mean, cost * scale / max(self.at_once, 1.0), passes
 
 
 def balancing_start(

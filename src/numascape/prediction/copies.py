@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
-from numascape.analysis.sharing import PAGE
+from numascape.analysis.page_index import page_index, rows_of_accesses
 from numascape.prediction.demand import Demand
 from numascape.prediction.speeds import CORE_GB_S, Speeds
 from numascape.trace import Trace
@@ -28,29 +29,23 @@ def worth_copying(trace: Trace) -> list[int]:
     candidates = _read_by_several(trace, repeated)
     if not len(candidates):
         return []
-    pages = (
-        trace.accesses.lazy()
-        .filter(pl.col("structure").is_in(candidates.implode()))
-        .join(trace.first_touch.lazy().select(*PAGE, first="thread"), on=PAGE, how="left")
-        .group_by(PAGE)
-        .agg(
-            filled=pl.col("writes").filter(pl.col("thread") == pl.col("first")).sum(),
-            writes=pl.col("writes").sum(),
-            readers=pl.col("thread").filter(pl.col("reads") > 0).n_unique(),
-        )
-    )
-    structures = (
-        pages.group_by("structure")
-        .agg(
-            only_filled=(pl.col("writes") == pl.col("filled")).all()
-            & (pl.col("filled") <= PAGE_BYTES).all(),
-            read_by_several=(pl.col("readers") > 1).any(),
-        )
-        .filter("only_filled", "read_by_several")
-        .sort("structure")
-        .collect()
-    )
-    return [int(number) for number in structures["structure"]]
+    every = rows_of_accesses(trace)
+    chosen = trace.accesses["structure"].is_in(candidates.implode()).to_numpy() & (every >= 0)
+    page, rows = every[chosen], trace.accesses.filter(chosen)
+    thread, writes = rows["thread"].to_numpy(), rows["writes"].to_numpy().astype(np.float64)
+    index = page_index(trace)
+    count = index.pages.height
+    toucher, reader = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    toucher[index.rows(trace.first_touch)] = trace.first_touch["thread"].to_numpy()
+    filling = toucher[page] == thread
+    filled = np.bincount(page[filling], writes[filling], count)
+    more = (filled > PAGE_BYTES) | (np.bincount(page, writes, count) > filled)
+    reading = rows["reads"].to_numpy() > 0
+    reader[page[reading]] = thread[reading]
+    structure = rows["structure"]
+    only_filled = set(candidates) - set(structure.filter(more[page]).unique())
+    several = set(structure.filter(reading & (reader[page] != thread)).unique())
+    return sorted(int(number) for number in only_filled & several)
 
 
 def _read_by_several(trace: Trace, repeated: pl.Series) -> pl.Series:

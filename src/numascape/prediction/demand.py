@@ -18,7 +18,8 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.page_index import PageIndex, page_index, rows_of_accesses
-from numascape.prediction.speeds import Floats, Speeds
+from numascape.machine import Machine
+from numascape.prediction.speeds import Floats, Speeds, speeds_of
 from numascape.trace import Trace
 from numascape.trace.format import PAGE_BYTES
 
@@ -132,16 +133,17 @@ class Demand:
         """The number of threads."""
         return int(self.accesses.shape[1])
 
-    def by_node(self, placed: Placed, amount: Floats) -> Floats:
-        """Phases x threads x nodes: `amount` (per row) times the share of its page on each node."""
+    def by_node(self, placed: Placed, *amounts: Floats) -> list[Floats]:
+        """Phases x threads x nodes: each amount (per row) times the share of its page on a node."""
         phases, threads = self.accesses.shape
         key = self.phase * threads + self.thread
         nodes = placed.share.shape[1]
-        columns: list[Floats] = [
-            _summed(key, amount * placed.of(self.page, self.thread, node), phases * threads)
-            for node in range(nodes)
-        ]
-        return np.stack(columns, axis=-1).reshape(phases, threads, nodes)
+        sums: list[Floats] = [np.zeros((phases * threads, nodes)) for _ in amounts]
+        for node in range(nodes):
+            share = placed.of(self.page, self.thread, node)
+            for found, amount in zip(sums, amounts, strict=True):
+                found[:, node] = _summed(key, amount * share, phases * threads)
+        return [found.reshape(phases, threads, nodes) for found in sums]
 
     def local_accesses(self, placed: Placed) -> float:
         """The number of accesses to pages on the node of the thread."""
@@ -216,6 +218,14 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
         _LINES * repetitions, np.ones_like(lines), tuple(trace.phases["name"].to_list()),
         least, most, counted, trace.phases.height > 1,
     )  # fmt: skip
+
+
+def demand_on(trace: Trace, machine: Machine) -> Demand:
+    """The demand of the trace on the machine; that on the last machine is kept with the trace."""
+    kept: dict[str, tuple[Machine, Demand]] = vars(trace).setdefault("_demand_on", {})
+    if "last" not in kept or kept["last"][0] is not machine:
+        kept["last"] = machine, demand_of(trace, speeds_of(machine))
+    return kept["last"][1]
 
 
 def _summed(key: npt.NDArray[np.int64], weights: Floats, size: int) -> Floats:

@@ -64,13 +64,14 @@ class Load:
 class RunPlacement:
     """Where the pages and threads of a run are, under a name.
 
-    `pages`: structure, instance, page, node (a number), share. `thread_nodes`: the node's number of
+    `pages`: structure, instance, page, node (a number), share; or the shares of all pages of the
+    demand on the machine's nodes, pages x nodes. `thread_nodes`: the node's number of
     each thread, or -1 for anywhere. Each node has a copy of the `copied` structures; making them
     takes time unless `copies_are_free`. `thread_seconds` is each thread's time for other work, such
     as handling faults.
     """
 
-    pages: pl.DataFrame
+    pages: pl.DataFrame | Floats
     thread_nodes: npt.NDArray[np.int64]
     label: str = ""
     copied: Sequence[int] = ()
@@ -82,7 +83,8 @@ def placed_on(demand: Demand, speeds: Speeds, placement: RunPlacement) -> Placed
     """The placement as shares of the pages and threads of the demand on each node."""
     numbers = np.asarray(placement.thread_nodes, np.int64)
     on = speeds.shares_of_threads(speeds.positions(numbers))
-    shares = demand.shares(placement.pages, speeds)
+    pages = placement.pages
+    shares = demand.shares(pages, speeds) if isinstance(pages, pl.DataFrame) else pages
     return Placed(shares, on, pages_of(demand, placement.copied))
 
 
@@ -102,34 +104,39 @@ def caches_of(on: Floats, speeds: Speeds) -> npt.NDArray[np.int64]:
 def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> Load:
     """The load of the demand with this placement."""
     mean, least = shared_moves(demand, caches_of(placed.on, speeds))
-
-    def sent(moved: Floats) -> Floats:
-        found = demand.by_node(placed, moved)
-        if placed.copied.any():
-            # Writes go to the copies on the other nodes, too.
-            back = np.where(placed.copied[demand.page], demand.moved - demand.lines, 0.0)
-            others = (speeds.cpus > 0).astype(np.float64) - placed.on
-            runs = Placed(np.zeros_like(placed.share), others, placed.copied)
-            found = found + demand.by_node(runs, back)
-        return found * (LINE_BYTES * tuning.lines)
-
-    # Each thread that shares a line waits for it, but the line is only fetched once.
-    def awaited(lines: Floats) -> Floats:
-        return demand.by_node(placed, lines) * (tuning.lines * tuning.thread_time)
-
-    most = sent(demand.moved)
     shared = bool((least < demand.moved).any())
-    in_order = awaited(demand.lines)
     anew = bool(demand.again.any())
     longer = _longer(demand, speeds) if anew else demand.again
+    amounts = [demand.moved, demand.lines]
+    amounts += [mean, least] if shared else []
+    if anew:
+        amounts += [
+            demand.lines + demand.again * (factor - 1.0) for factor in (np.sqrt(longer), longer)
+        ]
+    most, in_order, *others = demand.by_node(placed, *amounts)
+    sent = [most, *others[:2]] if shared else [most]
+    if placed.copied.any():
+        # Writes go to the copies on the other nodes, too.
+        back = np.where(placed.copied[demand.page], demand.moved - demand.lines, 0.0)
+        elsewhere = (speeds.cpus > 0).astype(np.float64) - placed.on
+        runs = Placed(np.zeros_like(placed.share), elsewhere, placed.copied)
+        (copies,) = demand.by_node(runs, back)
+        sent = [found + copies for found in sent]
+    sent = [found * (LINE_BYTES * tuning.lines) for found in sent]
+    # Each thread that shares a line waits for it, but the line is only fetched once.
+    awaited = [in_order, *others[-2:]] if anew else [in_order]
+    awaited = [found * (tuning.lines * tuning.thread_time) for found in awaited]
+    # If there is one array, it stands for the mean and for both bounds.
+    max_bytes, mean_bytes, min_bytes = sent if shared else sent * 3
+    min_waits, mean_waits, max_waits = awaited if anew else awaited * 3
     return Load(
         demand.accesses * tuning.thread_time,
-        awaited(demand.lines + demand.again * (np.sqrt(longer) - 1.0)) if anew else in_order,
-        in_order,
-        awaited(demand.lines + demand.again * (longer - 1.0)) if anew else in_order,
-        sent(mean) if shared else most,
-        sent(least) if shared else most,
-        most,
+        mean_waits,
+        min_waits,
+        max_waits,
+        mean_bytes,
+        min_bytes,
+        max_bytes,
         placed.on,
     )
 

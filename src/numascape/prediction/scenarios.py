@@ -16,12 +16,12 @@ from numascape.plan.plan import Plan
 from numascape.prediction import policies
 from numascape.prediction.balancing import balancing_start
 from numascape.prediction.copies import worth_copying
-from numascape.prediction.demand import Demand, demand_of
+from numascape.prediction.demand import Demand, demand_on
 from numascape.prediction.initialisation import with_initialisation
 from numascape.prediction.layout import NodeArray, nodes_by_plan, observed_nodes
 from numascape.prediction.load import RunPlacement, Tuning
 from numascape.prediction.model import Prediction, calibrated, predict
-from numascape.prediction.speeds import Speeds, speeds_of
+from numascape.prediction.speeds import Floats, Speeds, speeds_of
 from numascape.trace import Trace
 
 PolicyName = Literal[
@@ -69,7 +69,7 @@ class Scenarios:
 
     @cached_property
     def _demand(self) -> Demand:
-        demand = demand_of(with_initialisation(self.trace), self._speeds)
+        demand = demand_on(with_initialisation(self.trace), self.machine)
         if self.phases is not None:
             demand = demand.of_phases(self.phases)
         if not demand.accesses.any():
@@ -139,7 +139,7 @@ class Scenarios:
         tuning: Tuning,
     ) -> Prediction:
         def predicted(
-            pages: pl.DataFrame, thread_seconds: float = 0.0, copied: Sequence[int] = ()
+            pages: pl.DataFrame | Floats, thread_seconds: float = 0.0, copied: Sequence[int] = ()
         ) -> Prediction:
             return predict(
                 demand,
@@ -165,8 +165,8 @@ class Scenarios:
         begins = balancing_start(self.trace, self.machine, self.threads, self.free_bytes)
         for _ in range(_ROUNDS):
             before = result.seconds
-            balanced = begins.after(before)
-            result = predicted(balanced.pages, balanced.thread_seconds)
+            pages, thread_seconds, _ = begins.shares_after(before)
+            result = predicted(pages, thread_seconds)
             if abs(result.seconds - before) <= 1e-3 * before:
                 break
         return result

@@ -101,9 +101,9 @@ def placed(demand: Demand, *, copied: bool = False) -> Placed:
 
 def test_lines_are_divided_among_the_nodes_of_their_pages() -> None:
     demand = two_phases()
-    found = demand.by_node(placed(demand), demand.lines)
+    (found,) = demand.by_node(placed(demand), demand.lines)
     assert found.tolist() == [[[640.0, 0.0], [0.0, 0.0]], [[32.0, 32.0], [16.0, 16.0]]]
-    copied = demand.by_node(placed(demand, copied=True), demand.lines)
+    (copied,) = demand.by_node(placed(demand, copied=True), demand.lines)
     assert copied[1].tolist() == [[64.0, 0.0], [16.0, 16.0]]
 
 
