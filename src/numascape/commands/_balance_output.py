@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from numascape.errors import NumascapeError
+from numascape.commands._written import check_folders
 
 if TYPE_CHECKING:
     from numascape.balance import Balanced, Problem
@@ -37,9 +37,7 @@ def check_files(
         from numascape.figures.timeline_picture import check_timeline
 
         check_timeline(timeline)
-    for file in (mapping, picture, timeline):
-        if file is not None and not file.parent.is_dir():
-            raise NumascapeError(f"cannot write {file}: {file.parent} is not a folder")
+    check_folders(mapping, picture, timeline)
 
 
 def write_mapping_files(

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from numascape import terminal
 from numascape.commands._options import NoProgressOption, output_to
-from numascape.commands._written import say_written
+from numascape.commands._written import check_folders, say_written
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def experiment(
     from numascape.host.state import read_state
     from numascape.machine.conditions import conditions
 
+    check_folders(output)
     notes = conditions(Path("/"))
     virtual = any("virtual machine" in sentence for sentence in notes)
     usual_samples = _SAMPLES_IF_VIRTUAL if virtual else _SAMPLES

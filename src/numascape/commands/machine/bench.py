@@ -11,6 +11,7 @@ import typer
 
 from numascape import terminal
 from numascape.commands._options import NoProgressOption, output_to, spread_of
+from numascape.commands._written import check_folders
 
 
 class ExperimentName(str, Enum):
@@ -62,6 +63,7 @@ def bench(
 
     if output is not None:
         check_target(output)
+    check_folders(output, table)
     for sentence in conditions(Path("/")):
         terminal.say(f"note: {sentence}")
     machine = read_host()

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from numascape import terminal
 from numascape.commands._options import NoProgressOption, output_to
+from numascape.commands._written import check_folders
 
 
 def cores(
@@ -27,6 +28,7 @@ def cores(
     from numascape.machine.core_latencies import core_latencies_csv, measure_core_latencies
     from numascape.machine.sources import read_host
 
+    check_folders(output)
     with terminal.amounts(quiet) as show:
         measured = measure_core_latencies(
             read_host(), lambda at, total: show("Measuring", at, total)

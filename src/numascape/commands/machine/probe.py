@@ -11,6 +11,7 @@ import typer
 
 from numascape import terminal
 from numascape.commands._options import NoProgressOption, output_to, spread_of
+from numascape.commands._written import check_folders
 
 if TYPE_CHECKING:
     from numascape.machine.probing import Probe
@@ -41,6 +42,7 @@ def probe(
     from numascape.machine.probing import Probe, ProbeRequest
     from numascape.machine.sources import read_host
 
+    check_folders(output)
     for sentence in conditions(Path("/")):
         terminal.say(f"note: {sentence}")
     probed = Probe(read_host(), ProbeRequest(quick, spread, time.strftime("%Y-%m-%d")))
