@@ -16,7 +16,14 @@ from bench import rivals
 from bench.measure import machine
 from bench.published_balancers import graph_of, published_tables, timeline
 from bench.tables import RESULTS, ResultTable, print_table, write_results
-from numascape.balance import Options, Problem, TaskGraph, flat_target, target_of_machine
+from numascape.balance import (
+    ALGORITHMS,
+    Options,
+    Problem,
+    TaskGraph,
+    flat_target,
+    target_of_machine,
+)
 from numascape.balance import generators as generated
 from numascape.balance.formats import read_graph
 from numascape.balance.graph import Cores
@@ -26,8 +33,7 @@ from numascape.machine import open_machine
 from numascape.trace import Trace
 
 console = Console(stderr=True)
-BASELINES = ("numalb", "hwtopolb", "greedy", "greedyrefine", "recbipart", "metis", "scotch",
-             "scotchremap")  # fmt: skip
+BASELINES = tuple(name for name in ALGORITHMS if name != OURS)
 
 
 def cases(matrices: list[Path]) -> list[tuple[str, TaskGraph]]:

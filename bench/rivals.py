@@ -3,11 +3,14 @@
 
 `python -m bench.rivals NAME FILE` maps the problem of FILE (.npz) and prints JSON: the mapping and
 the seconds of CPU. They are not dependencies: pip install kahip
-chszlablib mtkahypar pymetis.
+chszlablib mtkahypar kahypar pymetis. KaHyPar needs a file of its settings, which its wheel does not
+have: KAHYPAR_CONFIG names it (such as cut_kKaHyPar_sea20.ini of KaHyPar's sources).
 """
 
+import copy
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,11 @@ import numpy.typing as npt
 
 from numascape.balance import Problem
 from numascape.balance.graph import Cores, Integers
+
+KAHYPAR_CONFIG = "KAHYPAR_CONFIG"
+IMBALANCE = 0.05
+# Of the imbalance of nodes; the rest is left to the cores of each node.
+NODES_SHARE = 0.8
 
 # Loads and costs are scaled to integers; the largest one becomes this value.
 STEPS = 256
@@ -47,6 +55,17 @@ class Given:
         steps: Integers = np.maximum(1, np.ceil(values * scale)).astype(np.int64)
         return steps
 
+    def of(self, tasks: Integers) -> "Given":
+        """These tasks and the messages among them."""
+        place = np.full(self.tasks, -1)
+        place[tasks] = np.arange(len(tasks))
+        inside = (place[self.low] >= 0) & (place[self.high] >= 0)
+        part = copy.copy(self)
+        part.tasks, part.load = len(tasks), self.load[tasks]
+        part.low, part.high = place[self.low[inside]], place[self.high[inside]]
+        part.weight = self.weight[inside]
+        return part
+
     def rows(self) -> tuple[Integers, Integers, Integers]:
         """Offsets, neighbours and weights with both directions."""
         ends = np.concatenate([self.low, self.high])
@@ -56,13 +75,18 @@ class Given:
         return offsets, others[order], np.concatenate([self.weight, self.weight])[order]
 
 
+Rival = Callable[[Given], list[int]]
+# A graph, the number of parts and their largest imbalance; the part of each task.
+Partition = Callable[[Given, int, float], Integers]
+
+
 def kaffpa(given: Given) -> list[int]:
     import kahip
 
     offsets, others, weights = given.rows()
     parts: list[int] = kahip.kaffpa(
         given.load.tolist(), offsets.tolist(), weights.tolist(), others.tolist(), given.cores,
-        0.05, True, 1, kahip.ECO,
+        IMBALANCE, True, 1, kahip.ECO,
     )[1]  # fmt: skip
     return parts
 
@@ -82,22 +106,12 @@ def shared_map(given: Given) -> list[int]:
 
 
 def mt_kahypar(given: Given) -> list[int]:
-    import mtkahypar
-
     # The distances of a machine need the square of its cores, and minutes beyond this size; with
     # more cores, the cut between cores is minimised.
     largest_target = 64
-    kahypar = mtkahypar.initialize(1)
-    context = kahypar.context_from_preset(mtkahypar.PresetType.QUALITY)
-    context.set_partitioning_parameters(given.cores, 0.05, mtkahypar.Objective.CUT)
-    context.logging = False
-    edges = list(zip(given.low.tolist(), given.high.tolist(), strict=True))
-    graph = kahypar.create_graph(
-        context, given.tasks, len(edges), edges, given.load.tolist(), given.weight.tolist()
-    )
     if given.cores > largest_target:
-        parts = graph.partition(context)
-        return [parts.block_id(task) for task in range(given.tasks)]
+        return directly(mt_kahypar_parts)(given)
+    kahypar, context, graph = mt_kahypar_graph(given, given.cores, IMBALANCE)
     cores = [(a, b) for a in range(given.cores) for b in range(a + 1, given.cores)]
     distance = [int(10 * given.factor[given.node[a], given.node[b]]) for a, b in cores]
     machine = kahypar.create_target_graph(context, given.cores, len(cores), cores, distance)
@@ -105,53 +119,107 @@ def mt_kahypar(given: Given) -> list[int]:
     return [mapped.block_id(task) for task in range(given.tasks)]
 
 
-def metis_two_levels(given: Given) -> list[int]:
-    """METIS onto nodes, and then each node's tasks onto its cores."""
+def mt_kahypar_graph(part: Given, count: int, imbalance: float) -> tuple[Any, Any, Any]:
+    """Mt-KaHyPar, its settings and the graph."""
+    import mtkahypar
+
+    kahypar = mtkahypar.initialize(1)
+    context = kahypar.context_from_preset(mtkahypar.PresetType.QUALITY)
+    context.set_partitioning_parameters(count, imbalance, mtkahypar.Objective.CUT)
+    context.logging = False
+    edges = list(zip(part.low.tolist(), part.high.tolist(), strict=True))
+    return kahypar, context, kahypar.create_graph(
+        context, part.tasks, len(edges), edges, part.load.tolist(), part.weight.tolist()
+    )  # fmt: skip
+
+
+def mt_kahypar_parts(part: Given, count: int, imbalance: float) -> Integers:
+    _, context, graph = mt_kahypar_graph(part, count, imbalance)
+    found = graph.partition(context)
+    return np.array([found.block_id(task) for task in range(part.tasks)])
+
+
+def kahypar_parts(part: Given, count: int, imbalance: float) -> Integers:
+    import kahypar
+
+    context = kahypar.Context()
+    context.loadINIconfiguration(os.environ[KAHYPAR_CONFIG])
+    context.setK(count)
+    context.setEpsilon(imbalance)
+    context.setSeed(1)
+    context.suppressOutput(True)
+    ends = np.column_stack([part.low, part.high]).ravel()
+    graph = kahypar.Hypergraph(
+        part.tasks, len(part.low), np.arange(0, len(ends) + 1, 2).tolist(), ends.tolist(), count,
+        part.weight.tolist(), part.load.tolist(),
+    )  # fmt: skip
+    kahypar.partition(graph, context)
+    return np.array([graph.blockID(task) for task in range(part.tasks)])
+
+
+def metis_parts(part: Given, count: int, imbalance: float) -> Integers:
     import pymetis
 
-    nodes = len(given.factor)
-    cores = [np.flatnonzero(given.node == n).tolist() for n in range(nodes)]
-    offsets, others, weights = given.rows()
-    options = pymetis.Options(ufactor=45)  # of 1000: the second level may add to it
+    offsets, others, weights = part.rows()
+    options = pymetis.Options(ufactor=max(1, round(1000 * imbalance)))
+    found = pymetis.part_graph(
+        count, xadj=offsets.tolist(), adjncy=others.tolist(), vweights=part.load.tolist(),
+        eweights=weights.tolist(), recursive=count <= 8, options=options,
+    )[1]  # fmt: skip
+    return np.array(found)
 
-    def parts(tasks: Integers, count: int) -> Integers:
-        """The part of each of the tasks, by the messages among them."""
-        if count == 1 or len(tasks) <= count:
-            return np.arange(len(tasks)) % count
-        place = np.full(given.tasks, -1)
-        place[tasks] = np.arange(len(tasks))
-        sender = np.repeat(np.arange(given.tasks), np.diff(offsets))
-        inside = (place[sender] >= 0) & (place[others] >= 0)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(place[sender[inside]],
-                                                            minlength=len(tasks)))])  # fmt: skip
-        found = pymetis.part_graph(
-            count, xadj=starts.tolist(), adjncy=place[others[inside]].tolist(),
-            vweights=given.load[tasks].tolist(), eweights=weights[inside].tolist(),
-            recursive=count <= 8, options=options,
-        )[1]  # fmt: skip
-        return np.array(found)
 
-    node_of = parts(np.arange(given.tasks), nodes)
-    mapping = np.zeros(given.tasks, np.int64)
-    for n in range(nodes):
-        tasks = np.flatnonzero(node_of == n)
-        if len(tasks):
-            mapping[tasks] = np.array(cores[n])[parts(tasks, len(cores[n]))]
-    found: list[int] = mapping.tolist()
+def directly(partition: Partition) -> Rival:
+    """One partition onto all cores."""
+
+    def found(given: Given) -> list[int]:
+        parts: list[int] = partition(given, given.cores, IMBALANCE).tolist()
+        return parts
+
     return found
 
 
-RIVALS: dict[str, tuple[str, Callable[[Given], list[int]]]] = {
+def in_two_levels(partition: Partition) -> Rival:
+    """A partition onto nodes, and then one of each node's tasks onto its cores."""
+
+    def found(given: Given) -> list[int]:
+        nodes = len(given.factor)
+        node_of = partition(given, nodes, NODES_SHARE * IMBALANCE)
+        largest = (1 + IMBALANCE) * given.load.sum() / given.cores
+        mapping = np.zeros(given.tasks, np.int64)
+        for node in range(nodes):
+            tasks = np.flatnonzero(node_of == node)
+            cores = np.flatnonzero(given.node == node)
+            if len(tasks) <= len(cores):
+                mapping[tasks] = cores[: len(tasks)]
+            else:
+                left = largest * len(cores) / given.load[tasks].sum() - 1
+                mapping[tasks] = cores[partition(given.of(tasks), len(cores), max(left, 0.005))]
+        parts: list[int] = mapping.tolist()
+        return parts
+
+    return found
+
+
+RIVALS: dict[str, tuple[str, Rival]] = {
     "KaFFPa": ("kahip", kaffpa),
     "SharedMap": ("chszlablib", shared_map),
     "Mt-KaHyPar": ("mtkahypar", mt_kahypar),
-    "METIS in two levels": ("pymetis", metis_two_levels),
+    "Mt-KaHyPar in two levels": ("mtkahypar", in_two_levels(mt_kahypar_parts)),
+    "KaHyPar": ("kahypar", directly(kahypar_parts)),
+    "KaHyPar in two levels": ("kahypar", in_two_levels(kahypar_parts)),
+    "METIS in two levels": ("pymetis", in_two_levels(metis_parts)),
 }
 
 
 def installed() -> list[str]:
     """The rivals that can be run here."""
-    return [name for name, (module, _) in RIVALS.items() if importlib.util.find_spec(module)]
+    return [
+        name
+        for name, (module, _) in RIVALS.items()
+        if importlib.util.find_spec(module)
+        and (module != "kahypar" or KAHYPAR_CONFIG in os.environ)
+    ]
 
 
 def run(name: str, problem: Problem, limit_s: float = 300.0) -> tuple[Cores, float] | None:
