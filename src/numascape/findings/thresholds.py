@@ -141,6 +141,10 @@ MIN_HOME_SHARE = 0.25
 """Share of a thread's accesses to a structure in one cache line, from which samples show all bytes
 that the thread uses in this line."""
 
+MIN_GUEST_SHARE = 0.05
+"""Share of a thread's accesses to a structure in a line that another thread writes, from which this
+line is in its way. Samples of rarer accesses may not have seen all bytes that it uses there."""
+
 MIN_SEPARATE_SHARE = 0.25
 """Share of the pairs of threads that use no common byte of a line, from which padding helps. The
 heads of three producers in one line are separate, although the consumer reads all of them."""
@@ -149,11 +153,6 @@ MIN_WRITTEN_SHARE = 0.05
 """Share of a thread's accesses to a line by code that writes, from which the line is taken from
 others often: each write takes it from all threads that have read it."""
 
-MIN_PACKED_SHARE = 0.01
-"""Share of the run's accesses that other threads can interrupt by taking the line, from which lines
-with separate data of several threads matter. If only one of a hundred really waits for the line, at
-about 100 times the time of an access, it takes one percent of the time."""
-
 MIN_FALSE_SHARING = 0.5
 """Share of the lines taken from another thread of which the two threads used different bytes, from
 which padding helps more than sharing less."""
@@ -161,6 +160,11 @@ which padding helps more than sharing less."""
 MIN_TRANSFERS_PER_ACCESS = 0.0005
 """Lines taken from another thread per access of the run, from which they matter. A line from
 another cache takes 50 to 150 ns, other accesses take about 1 ns: this is 2.5 to 7.5 percent."""
+
+MIN_PACKED_SHARE = MIN_TRANSFERS_PER_ACCESS
+"""Share of the run's accesses that other threads can interrupt by taking the line, from which lines
+with separate data of several threads matter. It is the same as for lines that were counted: rare
+accesses, such as one in a thousand, find the line in another cache almost every time."""
 
 MIN_JUDGED = 100
 """Lines taken from another thread with known bytes, from which the share of false sharing is known
@@ -219,9 +223,10 @@ alike, and 1 if no thread does both."""
 MIN_HANDED_SHARE = 0.5
 """Share of the reads by threads that do not write the page, from which most data is handed on."""
 
-MAX_READS_PER_WRITE = 4
-"""Largest ratio of reads to writes, and of writes to reads, of data that is handed on: each value
-is read by up to four consumers, or several times by one. More reads are of data that is kept."""
+MAX_READS_PER_WRITE = 32
+"""Largest ratio of reads to writes, and of writes to reads, of data that is handed on: each byte is
+read by up to four consumers, or several times by one. A write may have eight bytes, and a read one.
+More reads are of data that is kept."""
 
 MIN_FILLS = 1.0
 """Writes to each byte, from which a buffer is filled again and again: filling it once makes at most

@@ -90,6 +90,15 @@ def is_home(share: float) -> bool:
     return false_sharing_is_found(packed(90_000, share))
 
 
+def is_guest(share: float) -> bool:
+    """Thread 1 makes this share of its accesses beside the bytes that thread 0 writes."""
+    pattern = packed(90_000, writers=1)
+    pattern.seen_lines = [row for row in pattern.seen_lines if row[4] == 0]
+    pattern.see(0, 0, 1, 1, line=0, bytes_=0xFF00, times=round(share * 900_000))
+    pattern.see(0, 0, 1, 2, times=round((1 - share) * 900_000))
+    return false_sharing_is_found(pattern)
+
+
 def packed_lines_matter(share: float) -> bool:
     """The share of the run's accesses that can take the line."""
     return false_sharing_is_found(packed(round(share * 4_100_000 / 4)))

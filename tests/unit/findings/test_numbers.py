@@ -160,6 +160,9 @@ def test_a_cache_holds_what_is_used_most() -> None:
     # A twentieth of the others hardly matters.
     assert stay(resident("A", 5, 80), resident("B", 100, 80))
     assert not stay(resident("A", 6, 80), resident("B", 119, 80))
+    # But what does not fit at all does not stay.
+    assert stay(resident("A", 32, 80), resident("B", 1000, 80))
+    assert not stay(resident("A", 33, 80), resident("B", 1000, 80))
     other = resident("B", 13, 80)
     other.owner = Owner.RUNTIME
     assert stay(resident("A", 20, 80), other)

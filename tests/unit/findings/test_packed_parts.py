@@ -22,12 +22,31 @@ def test_the_finding_says_what_each_thread_uses_and_how_to_pad_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("writers", "shared", "found"), [(4, False, True), (4, True, False), (1, False, False)]
+    ("writers", "shared", "found"), [(4, False, True), (4, True, False), (0, False, False)]
 )
 def test_only_separate_bytes_that_several_threads_write_are_false_sharing(
     writers: int, shared: bool, found: bool
 ) -> None:
     assert false_sharing_is_found(packed(90_000, writers=writers, shared=shared)) is found
+
+
+def test_a_thread_that_only_reads_beside_what_another_one_writes_shares_the_line() -> None:
+    pattern = packed(90_000, writers=1)
+    pattern.seen_lines = [row for row in pattern.seen_lines if row[4] < 2]
+    (finding,) = (f for f in findings_of(run_of(pattern)) if f.kind is Kind.LINE_FALSE_SHARING)
+    assert finding.threads == (0, 1)
+    assert "2 threads use the same cache lines, each of them its own 8 bytes of 64" in finding.why
+    assert "Not all of them write: only thread 0. They share no" in finding.why
+
+
+def test_threads_that_only_read_do_not_disturb_each_other() -> None:
+    # Threads 2 and 3 read what thread 1 writes, and use no byte in common.
+    pattern = packed(90_000, writers=1)
+    masks = {0: 0xFFFF, 1: 0xFF, 2: 0xFF00}
+    pattern.seen_lines = []
+    for number, mask in masks.items():
+        pattern.see(0, 0, number, 1, line=0, bytes_=mask, times=90, writing=90 * (number == 0))
+    assert not false_sharing_is_found(pattern)
 
 
 def test_who_only_sets_and_collects_the_values_does_not_share_them() -> None:

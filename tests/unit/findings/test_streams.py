@@ -37,6 +37,20 @@ def test_a_small_ring_goes_from_cache_to_cache(size: int, kind: Kind | None) -> 
     assert kinds(run_of(pattern)) == ({kind} if kind else set())
 
 
+def test_small_blocks_of_one_site_follow_each_other() -> None:
+    def found(kind: str) -> set[Kind]:
+        pattern = Pattern("batches", 3)
+        pages = np.arange(PAGES)
+        batches = pattern.structure("batches", PAGES, kind=kind)
+        pattern.access(batches, pages, 1, 0, 512)  # a page is filled once
+        pattern.access(batches, pages, 2, 512, 0)
+        pattern.touch(batches, pages, 1)
+        return kinds(run_of(pattern))
+
+    assert found("small") == {Kind.PRODUCER_CONSUMER}
+    assert Kind.PRODUCER_CONSUMER not in found("heap")
+
+
 def test_a_consumer_that_is_the_main_thread_oversees_nothing() -> None:
     """Three threads fill a part of the ring each, and main reads all of them."""
     pattern = Pattern("rings", 4)

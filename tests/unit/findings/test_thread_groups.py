@@ -126,7 +126,7 @@ def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
         monkeypatch.setattr(changing_users, part, lambda _: "Do it")
     run = SimpleNamespace(openmp=openmp)
     subject: Any = SimpleNamespace(run=run, schedule=None, in_tasks=False)
-    assert changing_users._fixes(subject, phases=False)[0].remedy.value == first
+    assert changing_users._fixes(subject, "")[0].remedy.value == first
 
 
 def test_pages_of_the_next_free_thread_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,8 +27,8 @@ def is_cache_resident(subject: Subject) -> bool:
 
     If lines from memory were counted, they decide. Otherwise the model is that a cache holds the
     structures with most accesses per byte, and of structures with a similar number either all or
-    none. A structure that is much smaller than these causes hardly any lines from memory in either
-    case.
+    none. A structure that fits, and is much smaller than these, causes hardly any lines from memory
+    in either case.
     """
     if not subject.rows.height:
         return False
@@ -43,6 +43,8 @@ def is_cache_resident(subject: Subject) -> bool:
         if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
     )
     beside = sum(one.size for one in hotter if one.reuse * MAX_REUSE_RATIO > again)
+    if size > DEFAULT_CACHE_BYTES:
+        return False
     return size + beside <= DEFAULT_CACHE_BYTES or size <= MAX_NEGLIGIBLE_SIZE * beside
 
 

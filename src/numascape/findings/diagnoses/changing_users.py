@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import polars as pl
 
@@ -31,19 +31,17 @@ from numascape.findings.thresholds import (
 from numascape.quantities import percent
 from numascape.trace.once import kept_with
 
+_ALIKE = (
+    "Divide the work in the same way in all phases (the same schedule(static) over the same "
+    "range). Each page then has the same user in all phases."
+)
+
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     change = _change(subject)
     if change.share >= MIN_CHANGED_SHARE:
-        why = (
-            f"In each phase, a page has one user. But {percent(change.share)} of its pages have "
-            f"one user in {_phase(subject, change.one)}, and another one in "
-            f"{_phase(subject, change.other)}."
-        )
-        evidence = Evidence("pages with another user in another phase", change.share, "share")
-        sure = sureness(change.share, MIN_CHANGED_SHARE, 1.0)
-        return _finding(subject, why, evidence, sure, phases=True)
+        return _between_phases(subject, change)
     if are_divided_differently(subject):
         return _other_lines(subject)
     if has_own_lines(subject):
@@ -56,6 +54,32 @@ def diagnose(subject: Subject) -> Finding | None:
     ):
         return _taken_by_time(subject)
     return None
+
+
+def _between_phases(subject: Subject, change: Change) -> Finding:
+    """Two phases divide the pages differently, or one of them does not divide them."""
+    one, other = _phase(subject, change.one), _phase(subject, change.other)
+    if change.walked:
+        why = (
+            f"In {one}, a page has one user. But in {other}, several threads use each page: "
+            f"{percent(change.share)} of the use is by others than this user."
+        )
+        evidence = Evidence("use by others in another phase", change.share, "share")
+    else:
+        why = (
+            f"In each phase, a page has one user. But {percent(change.share)} of its pages have "
+            f"one user in {one}, and another one in {other}."
+        )
+        evidence = Evidence("pages with another user in another phase", change.share, "share")
+    sure = sureness(change.share, MIN_CHANGED_SHARE, 1.0)
+    together = _ALIKE
+    if change.walked:
+        together = (
+            f"Let each thread use the same contiguous part in {other} as in {one}: exchange the "
+            "loops there. If an iteration needs the one before, transpose the data between the "
+            "phases, so that each thread copies its part once."
+        )
+    return _finding(subject, why, evidence, sure, together)
 
 
 def _taken_by_time(subject: Subject) -> Finding:
@@ -97,17 +121,19 @@ def _taken_by_time(subject: Subject) -> Finding:
             f"assigned {draws}."
         )
     evidence = Evidence("spread of the threads' shares of a page", spread, "share")
-    return _finding(subject, why, evidence, sure, phases=False)
+    return _finding(subject, why, evidence, sure)
 
 
 def _change(subject: Subject) -> Change:
     if subject.rows["phase"].n_unique() < 2:
         return Change()
     filled = filled_in(subject)
+    # If the pages of the whole run have random users, a phase with one user each explains it.
+    least = 0.0 if subject.pattern is Pattern.CHANGING else MIN_DIVIDED_SHARE
     return kept_with(
         subject.run.trace,
-        ("users by phase", subject.structure, filled),
-        lambda: users_by_phase(subject.rows, filled),
+        ("users by phase", subject.structure, filled, least),
+        lambda: users_by_phase(subject.rows, filled, least),
     )
 
 
@@ -120,7 +146,7 @@ def _other_lines(subject: Subject) -> Finding:
         "times as often."
     )
     evidence = Evidence("lines in common, over chance", every.ratio, "times")
-    return _finding(subject, why, evidence, 0.8, phases=True)
+    return _finding(subject, why, evidence, 0.8, _ALIKE)
 
 
 def _phase(subject: Subject, phase: int) -> str:
@@ -172,35 +198,35 @@ def _taken_by_pool(subject: Subject) -> bool:
 
 
 def _finding(
-    subject: Subject, why: str, evidence: Evidence, confidence: float, *, phases: bool
+    subject: Subject, why: str, evidence: Evidence, confidence: float, together: str = ""
 ) -> Finding:
+    """The finding; `together` says how phases could divide the pages alike, if they do not."""
     return Finding(
         kind=Kind.CHANGING_USERS,
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
         why=why,
-        fixes=_fixes(subject, phases=phases),
+        fixes=_fixes(subject, together),
         evidence=(
             evidence,
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
         ),
-        figure=Figure.PHASES if phases else Figure.ACCESS_DISTRIBUTION,
+        figure=Figure.PHASES if together else Figure.ACCESS_DISTRIBUTION,
         confidence=confidence,
         place=subject.schedule.place if subject.schedule else subject.used_at,
         nearer=subject.foreign,
     )
 
 
-def _fixes(subject: Subject, *, phases: bool) -> tuple[Fix, ...]:
+def _fixes(subject: Subject, together: str) -> tuple[Fix, ...]:
     """Divide the work always in the same way if its source decides; else spread the pages."""
     pinned = Fix(pin(subject.run))
     spread = Fix(f"If the users must change: {_small(interleave(subject))}", Remedy.INTERLEAVED)
-    if phases:
-        together = (
-            "Divide the work in the same way in all phases (the same schedule(static) over the "
-            "same range). Each page then has the same user in all phases."
-        )
+    if together not in ("", _ALIKE) and subject.pattern is Pattern.CHANGING:
+        # Most of the work is in the phase that does not divide the pages.
+        return Fix(interleave(subject), Remedy.INTERLEAVED), Fix(together, Remedy.DIVIDED), pinned
+    if together:
         return Fix(together, Remedy.DIVIDED), pinned, spread
     divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
     if scatters(subject.schedule) or subject.in_tasks or _is_pool(subject):
@@ -221,41 +247,69 @@ def _small(sentence: str) -> str:
 class Change:
     """The share of the use of pages that has one main user in phase `one`, and another in `other`.
 
-    Of all pairs of phases, that with the largest share; 0 if there is no pair.
+    Of all pairs of phases, that with the largest share; 0 if there is no pair. `walked`: pages have
+    several users in `other`, as when threads walk across the rows of a matrix.
     """
 
     share: float = 0.0
     one: int = 0
     other: int = 0
+    walked: bool = False
 
 
-def users_by_phase(rows: pl.DataFrame, filled_in: int | None) -> Change:
-    """Compare the main users of pages in each two phases in which pages have one user each.
+def users_by_phase(
+    rows: pl.DataFrame, filled_in: int | None, least: float = MIN_DIVIDED_SHARE
+) -> Change:
+    """Compare the main users of pages in a phase in which pages have one user with other phases.
 
     The phase `filled_in` only fills the structure. How often a phase accesses a page says little:
     a stencil reads each element several times, and one of these reads comes from memory. Therefore
-    all phases with at least MIN_PHASE_WORK of the accesses count alike. If most accesses are in
-    phases in which pages have several users, other diagnoses tell more.
+    all phases with at least MIN_PHASE_WORK of the accesses count alike. If less than `least` of the
+    accesses are in phases in which pages have one user, other diagnoses tell more.
     """
     rows = rows.filter(pl.col("phase") != (-1 if filled_in is None else filled_in))
     counts = rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
     total = float(counts["count"].sum()) or 1.0
     matter = counts.filter(pl.col("count") >= MIN_PHASE_WORK * total).sort("phase")
     owners: dict[int, pl.DataFrame] = {}
+    walked: dict[int, pl.DataFrame] = {}
     divided = 0.0
     for phase, count in matter.select("phase", "count").iter_rows():
         part = rows.filter(pl.col("phase") == phase)
         use = page_use(part)
-        if use.dominance >= MIN_DOMINANT_SHARE and len(use.threads) > 1:
+        if len(use.threads) < 2:
+            continue
+        if use.dominance >= MIN_DOMINANT_SHARE:
             owners[phase] = _owners(part)
             divided += count
-    if divided < MIN_DIVIDED_SHARE * total:
+        else:
+            walked[phase] = part
+    if divided < least * total:
         return Change()
-    changes = (
+    changes = [
         Change(_changed(owners[one], owners[other]), one, other)
         for one, other in combinations(owners, 2)
-    )
+    ]
+    changes += [
+        Change(_by_others(owners[one], walked[other]), one, other, walked=True)
+        for one, other in product(owners, walked)
+    ]
     return max(changes, key=lambda change: change.share, default=Change())
+
+
+def _by_others(one: pl.DataFrame, rows: pl.DataFrame) -> float:
+    """The share of the use that a phase and `rows` have in common, by others than the owners."""
+    counts = rows.group_by(*PAGE[1:], "thread").agg(
+        count=(pl.col("reads") + pl.col("writes")).sum()
+    )
+    total = int(counts["count"].sum())
+    others = (
+        counts.join(one, on=PAGE[1:])
+        .filter(pl.col("thread") != pl.col("owner"))
+        .group_by(*PAGE[1:])
+        .agg(then=pl.col("count").sum() / total, share=pl.col("share").first())
+    )
+    return float(others.select(pl.min_horizontal("share", "then").sum()).item())
 
 
 def _changed(one: pl.DataFrame, other: pl.DataFrame) -> float:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads write separate bytes of the same cache lines, as samples show: false sharing of lines.
+"""Threads use separate bytes of the same cache lines, as samples show: false sharing of lines.
+
+At least one of them writes. Another one may only read, such as the pointers in its own element of
+an array, while the owner of the next element counts.
 
 How often a line really travels depends on the times of the accesses, and is counted only with
 `record --traffic`. With this count, travelling_lines decides, with one exception: if there were
@@ -21,12 +24,14 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import (
     MAX_IDLE_RATIO,
+    MIN_GUEST_SHARE,
     MIN_HOME_SHARE,
     MIN_PACKED_SHARE,
     MIN_SEPARATE_SHARE,
     MIN_WRITTEN_SHARE,
     sureness,
 )
+from numascape.findings.wording import threads_text
 from numascape.quantities import counted, percent, share_of
 from numascape.trace.counting import has_memory_lines
 
@@ -43,6 +48,7 @@ class _Packed:
 
     between: int
     threads: tuple[int, ...]
+    writers: tuple[int, ...]
     parts: PartsOfLines
 
 
@@ -65,7 +71,10 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
 
 
 def _home_lines(run: Run) -> pl.DataFrame:
-    """The rows of lines in which a thread spends much of its time on the structure, and writes."""
+    """The rows of lines in which a thread spends much of its time on the structure, and writes.
+
+    With the rows of other threads that use these lines often; `home` and `writes` tell them apart.
+    """
     seen = run.trace.seen_lines
     every = seen.group_by(_OF_THREAD).agg(every=pl.col("times").sum())
     return (
@@ -73,8 +82,10 @@ def _home_lines(run: Run) -> pl.DataFrame:
         .group_by(*_LINE, "thread")
         .agg(pl.col("times", "writing").sum(), pl.col("bytes").bitwise_or())
         .join(every, on=_OF_THREAD)
-        .filter(pl.col("times") >= MIN_HOME_SHARE * pl.col("every"))
-        .filter(pl.col("writing") >= MIN_WRITTEN_SHARE * pl.col("times"))
+        .with_columns(writes=pl.col("writing") >= MIN_WRITTEN_SHARE * pl.col("times"))
+        .with_columns(home=pl.col("writes") & (pl.col("times") >= MIN_HOME_SHARE * pl.col("every")))
+        .filter(pl.col("home").any().over(_LINE))
+        .filter(pl.col("times") >= MIN_GUEST_SHARE * pl.col("every"))
         # A thread that only sets and collects the values of others does not disturb them.
         .filter(pl.col("times") >= MAX_IDLE_RATIO * pl.col("times").mean().over(_LINE))
         .sort(*_LINE, "thread")
@@ -84,28 +95,42 @@ def _home_lines(run: Run) -> pl.DataFrame:
 def _packed(run: Run, lines: pl.DataFrame) -> _Packed | None:
     between = 0
     threads: set[int] = set()
+    writers: set[int] = set()
     busiest: tuple[int, list[int]] = (0, [])
     for line in lines.partition_by(_LINE):
         masks = line["bytes"].to_list()
         users = line["thread"].to_list()
-        times = line["times"].to_list()
-        if _separate(masks, times) < MIN_SEPARATE_SHARE or not _together(run, users):
+        if _separate(line) < MIN_SEPARATE_SHARE or not _together(run, users):
             continue
-        others = min(2 * (sum(times) - max(times)), sum(times))
+        others = _between(line)
         between += others
         threads.update(users)
+        writers.update(line.filter("writes")["thread"])
         busiest = max(busiest, (others, masks), key=lambda found: found[0])
     if not threads:
         return None
     parts = PartsOfLines(*part_and_step(busiest[1]), len(busiest[1]))
-    return _Packed(between, tuple(sorted(threads)), parts)
+    return _Packed(between, tuple(sorted(threads)), tuple(sorted(writers)), parts)
 
 
-def _separate(masks: list[int], times: list[int]) -> float:
-    """Share of the pairs of threads without a common byte, weighted by the smaller `times`."""
-    pairs = list(combinations(zip(masks, times, strict=True), 2))
-    every = sum(min(a, b) for (_, a), (_, b) in pairs)
-    separate = sum(min(a, b) for (one, a), (other, b) in pairs if not one & other)
+def _between(line: pl.DataFrame) -> int:
+    """How many accesses to the line follow one of another thread, at most.
+
+    Each write takes the line from the others, and each of them can then fetch it once.
+    """
+    times, most = int(line["times"].sum()), int(line["times"].max() or 0)  # type: ignore[arg-type]
+    return min(2 * (times - most), times, line.height * int(line["writing"].sum()))
+
+
+def _separate(line: pl.DataFrame) -> float:
+    """Share of the pairs of threads without a common byte, weighted by the smaller `times`.
+
+    Two threads that only read do not disturb each other.
+    """
+    rows = line.select("bytes", "times", "writes").rows()
+    pairs = [(one, other) for one, other in combinations(rows, 2) if one[2] or other[2]]
+    every = sum(min(one[1], other[1]) for one, other in pairs)
+    separate = sum(min(one[1], other[1]) for one, other in pairs if not one[0] & other[0])
     return separate / every if every else 0.0
 
 
@@ -118,14 +143,17 @@ def _together(run: Run, threads: list[int]) -> bool:
 def _finding(run: Run, structure: int, packed: _Packed) -> Finding:
     share = share_of(packed.between, run.accesses)
     parts = packed.parts
+    only_read = packed.writers != packed.threads
+    use = "use" if only_read else "write"
+    who = f" Not all of them write: only {threads_text(packed.writers)}." if only_read else ""
     return Finding(
         kind=Kind.LINE_FALSE_SHARING,
         structure=structure,
         name=str(run.trace.structures.item(structure, "name")),
         threads=packed.threads,
         why=(
-            f"{len(packed.threads)} threads write the same cache lines, each of them its own "
-            f"{counted(parts.part, 'byte')} of {LINE_BYTES}. They share no data, but a thread "
+            f"{len(packed.threads)} threads {use} the same cache lines, each of them its own "
+            f"{counted(parts.part, 'byte')} of {LINE_BYTES}.{who} They share no data, but a thread "
             "takes the line from the cache of another one, up to "
             f"{counted(packed.between, 'time')} in this run ({percent(share)} of its accesses). "
             "To count how often, record with `--traffic` on a machine with a CPU for each thread."

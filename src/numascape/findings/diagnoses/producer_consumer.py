@@ -98,10 +98,10 @@ def diagnose(subject: Subject) -> Finding | None:
 def _is_stream(subject: Subject, handed: Handed) -> bool:
     """Whether threads have roles, and data is handed on repeatedly, and read about once."""
     less, more = sorted((handed.reads, handed.writes))
-    again = (
-        handed.writes >= MIN_FILLS * subject.touched_bytes
-        or subject.row["instances"] >= MIN_INSTANCES_OF_STREAM
-    )
+    # The blocks of this kind are smaller than a page.
+    small = subject.row["kind"] == "small"
+    blocks = subject.whole.touched_pages if small else subject.row["instances"]
+    again = handed.writes >= MIN_FILLS * subject.touched_bytes or blocks >= MIN_INSTANCES_OF_STREAM
     return (
         again
         and more <= MAX_READS_PER_WRITE * less

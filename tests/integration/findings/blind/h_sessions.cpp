@@ -8,6 +8,9 @@
 // label: table = cache-resident
 // Why: The locks: 16 KB, which all threads use again and again.
 // action: table = none
+// label: b = producer and consumer
+// Why: In the author's words, batches are produced by main and consumed once by some worker.
+// action: b = none
 // Session service: a pool of workers takes requests in small batches off a
 // queue and updates the session record of the user concerned.
 //   usage: sessions [requests] [workers]

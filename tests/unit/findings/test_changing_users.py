@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A phase that divides the pages, and another one in which threads walk across all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numascape.findings import Kind, findings_of
+from numascape.findings.finding import Finding, Remedy
+from synthetic.patterns import Pattern
+from unit.findings.run_cases import region, run_of
+
+
+def transposed(across: float, *, written: bool = True) -> list[Finding]:
+    """Four threads sweep along the pages, and then across them, with `across` of the accesses."""
+    pattern = Pattern("sweeps", 4)
+    page = np.arange(600)
+    s = pattern.structure("u", 600)
+    along = region(pattern, "along", 3)
+    made = round(40_000 * (1 - across))
+    pattern.access(s, page, page // 150, made, made if written else 0, phase=along)
+    walk = region(pattern, "across", 9)
+    each = round(20_000 * across)
+    pattern.access(s, page[None, :], np.arange(4)[:, None], each, 0, phase=walk)
+    pattern.touch(s, page, page // 150, phase=0)
+    return [one for one in findings_of(run_of(pattern)) if one.structure == s]
+
+
+def test_a_transposed_sweep_is_found_although_most_accesses_are_of_the_other_one() -> None:
+    (found,) = transposed(0.2)
+    assert found.kind is Kind.CHANGING_USERS
+    assert "In phase along, a page has one user. But in phase across, several threads" in found.why
+    assert "75 % of the use is by others" in found.why
+    assert found.advice[0].startswith(
+        "Let each thread use the same contiguous part in phase across"
+    )
+    assert found.remedy is Remedy.DIVIDED
+
+
+@pytest.mark.parametrize("across", [0.05, 0.8])
+def test_what_is_hardly_or_mostly_shared_has_other_findings(across: float) -> None:
+    assert Kind.CHANGING_USERS not in {one.kind for one in transposed(across)}
