@@ -48,6 +48,12 @@ def is_cache_resident(subject: Subject) -> bool:
     return size + beside <= DEFAULT_CACHE_BYTES or size <= MAX_NEGLIGIBLE_SIZE * beside
 
 
+def is_written_by_several(subject: Subject) -> bool:
+    """Whether threads that share its pages write them, so that lines go from cache to cache."""
+    shared = subject.pattern not in (Pattern.SPLIT, Pattern.ONE_THREAD)
+    return shared and written_share(subject) > MAX_WRITTEN_SHARE
+
+
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     if (
@@ -58,9 +64,8 @@ def diagnose(subject: Subject) -> Finding | None:
     ):
         return None
     size, again = subject.footprint.size, subject.footprint.reuse
-    written = written_share(subject)
     advice = "No action needed: after the first access its lines are in the caches."
-    if written > MAX_WRITTEN_SHARE and subject.pattern is not Pattern.SPLIT:
+    if is_written_by_several(subject):
         advice = (
             "The nodes of its pages do not matter, because its lines are in caches. Several "
             "threads write it, so lines move between caches. Give each thread a copy (OpenMP: "

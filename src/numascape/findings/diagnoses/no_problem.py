@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from numascape.analysis.ownership import Owner, is_remainder
-from numascape.findings.diagnoses.cache_resident import is_cache_resident
+from numascape.findings.diagnoses.cache_resident import is_cache_resident, is_written_by_several
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.gain import best_policy
 from numascape.findings.remedies import Policy
@@ -22,6 +22,11 @@ from numascape.quantities import percent, share_of
 from numascape.trace.counting import knows_touches
 
 _NAMED = 3
+_PAD_OR_COPY = (
+    "If each thread uses bytes of its own, pad them to 64 bytes. If not, let each thread work on a "
+    "copy, and combine the copies rarely. To see which, record a program that was compiled without "
+    "`numascape-cc`."
+)
 _ELSEWHERE = (
     "Check these first: the algorithm, vectorisation, cache misses, waiting for other threads, "
     "input and output."
@@ -42,7 +47,15 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     policy = best_policy(run)
     why = why_none(threads, local, private, cached)
     saved = 0.0 if policy is None else 1 - policy.relative
-    if why and saved < MIN_RELEVANT_GAIN:
+    travelling = _written_by_several(run, others)
+    if why and saved < MIN_RELEVANT_GAIN and travelling:
+        kind, fixes = Kind.NO_SINGLE_CAUSE, [Fix(_PAD_OR_COPY), Fix(_ELSEWHERE)]
+        why = (
+            f"No page is in a wrong place. But several threads write {', '.join(travelling)}, so "
+            "lines travel between their caches, wherever the pages are. This recording does not "
+            "show which bytes of a line each thread uses."
+        )
+    elif why and saved < MIN_RELEVANT_GAIN:
         kind, fixes = Kind.NO_PROBLEM, [Fix(_ELSEWHERE)]
         why = f"No NUMA problem found. {why}"
     else:
@@ -83,6 +96,21 @@ def why_none(threads: int, local: float | None, private: float, cached: float) -
     if private + cached >= 1 - MAX_SHARED_SHARE:
         return "The memory that threads share is small and stays in their caches."
     return ""
+
+
+def _written_by_several(run: Run, others: Sequence[Finding]) -> list[str]:
+    """The small structures that several threads write, where nothing is known of their lines."""
+    trace = run.recorded
+    names = []
+    for finding in others:
+        subject = None if finding.structure is None else run.subject(finding.structure)
+        if finding.kind is not Kind.CACHE_RESIDENT or subject is None:
+            continue
+        own = pl.col("structure") == finding.structure
+        seen = trace.seen_lines.filter(own, pl.col("lines") > 0)
+        if seen.is_empty() and trace.transfers.is_empty() and is_written_by_several(subject):
+            names.append(finding.name)
+    return names
 
 
 def _scattered(
