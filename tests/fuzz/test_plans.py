@@ -12,7 +12,7 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
-from numascape.placement.compiling import compile_plan, this_host
+from numascape.placement.compiling import compile_plan, usable_resources
 from numascape.placement.verifying import read_reports
 from numascape.plan import Plan, StructureRule, ThreadRule
 from numascape.plan.document import decode_plan, encode_plan
@@ -72,7 +72,7 @@ def test_damaged_documents() -> None:
 
 def test_programs_run_whatever_a_compiled_plan_holds(tmp_path: Path) -> None:
     chance = random.Random(4)
-    content = compile_plan(PLAN, this_host(), 4, tmp_path / "none", tmp_path, True).content
+    content = compile_plan(PLAN, usable_resources(), 4, tmp_path / "none", tmp_path, True).content
     path = tmp_path / "plan"
     environment = {
         **os.environ,
@@ -104,7 +104,8 @@ def test_a_compiled_plan_that_others_may_write_is_not_carried_out(
     tmp_path: Path, mode: int
 ) -> None:
     path = tmp_path / "plan"
-    path.write_bytes(compile_plan(PLAN, this_host(), 4, tmp_path / "s", tmp_path, True).content)
+    usable = usable_resources()
+    path.write_bytes(compile_plan(PLAN, usable, 4, tmp_path / "s", tmp_path, True).content)
     library = str(installed_file("_placer/libnumascape_placer.so"))
     environment = {**os.environ, "LD_PRELOAD": library, "NUMASCAPE_PLAN": str(path)}
     for wanted, processes in ((0o600, 1), (mode, 1)):

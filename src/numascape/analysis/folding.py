@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.page_columns import Cells, Column, Columns, FirstTouches
-from numascape.trace.counting import MEMORY_LINES, counted, has_memory_lines
+from numascape.trace.counting import MEMORY_LINES, count_columns, has_memory_lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def fold_pages(
         pages="pages",
     )
     place = _Whereabouts(shown["structure"], width["width"], structures)
-    counts = counted(accesses)
+    counts = count_columns(accesses)
     cells = (
         place.of(accesses, "phase", *counts)
         .lazy()
@@ -144,7 +144,7 @@ def coarsen(folded: Folded, factors: pl.DataFrame) -> Folded:
     accesses = (
         widened(folded.accesses)
         .group_by([*where, "phase", "row"])
-        .agg(pl.col(counted(folded.accesses)).sum())
+        .agg(pl.col(count_columns(folded.accesses)).sum())
     )
     first = (
         widened(folded.first)
@@ -195,7 +195,7 @@ def lay_out(folded: Folded, entries: int, phases: int) -> tuple[Columns, Cells, 
     index = columns.filter(pl.col("touched") > 0).select("position", "block", "column")
     accesses = (
         folded.accesses.join(index, on=["position", "block"])
-        .filter(pl.sum_horizontal(counted(folded.accesses)) > 0)
+        .filter(pl.sum_horizontal(count_columns(folded.accesses)) > 0)
         .sort("position", "phase", "row", "column")
     )
     first = folded.first.join(index, on=["position", "block"]).sort(

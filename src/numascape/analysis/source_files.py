@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from numascape.analysis.iterations import ParallelLoop, parallel_loop
 from numascape.analysis.loops import LoopsOfFile
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.naming.sources import read_regular_file, read_source
 from numascape.trace import TraceInfo
 from numascape.trace.host import this_host
@@ -99,7 +99,7 @@ class SourceFiles:
 
 def shown_line(line: str) -> str:
     """A line of source without tabs and without invisible characters."""
-    return printable(line.removesuffix("\r").expandtabs(8), LONGEST_LINE)
+    return short_printable(line.removesuffix("\r").expandtabs(8), LONGEST_LINE)
 
 
 def is_source_name(file: str) -> bool:

@@ -12,7 +12,7 @@ LONGEST = 12_000
 """Characters of a name that the report keeps; mangled template names reach thousands."""
 
 
-def printable(text: str, longest: int = LONGEST) -> str:
+def short_printable(text: str, longest: int = LONGEST) -> str:
     """Return `text` with control and direction characters escaped, at most `longest` long."""
     shown = text if len(text) <= longest else text[: longest - 1] + "…"
     return shown if shown.isascii() and shown.isprintable() else terminal.printable(shown)

@@ -52,7 +52,7 @@ def open_trace(path: Path) -> Trace:
     return trace_of_job(path) if is_job(path) else Trace.read(path)
 
 
-def read_job(
+def open_analysed_job(
     path: Path, dask: str | None, mpi: bool, quiet: bool, again: bool = False
 ) -> AnalysedJob:
     """The analysed job, with a progress bar; `again`: do not use its merged tables."""

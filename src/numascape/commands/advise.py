@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._jobs import DaskOption, MpiOption, is_job, open_trace, read_job, refuse
+from numascape.commands._jobs import (
+    DaskOption,
+    MpiOption,
+    is_job,
+    open_analysed_job,
+    open_trace,
+    refuse,
+)
 from numascape.commands._options import GainMachineOption, TraceArgument
 from numascape.errors import NumascapeError
 
@@ -74,7 +81,7 @@ def advise(
 
     if is_job(trace) and machine is None:
         refuse(trace, output=output, sarif=sarif, all=every)
-        _advise_job(read_job(trace, dask, mpi, quiet=as_json), as_json=as_json)
+        _advise_job(open_analysed_job(trace, dask, mpi, quiet=as_json), as_json=as_json)
         return
     if is_job(trace):
         refuse(trace, output=output, sarif=sarif)

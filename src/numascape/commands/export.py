@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from numascape import terminal
-from numascape.commands._jobs import is_job, open_trace, read_job
+from numascape.commands._jobs import is_job, open_analysed_job, open_trace
 from numascape.commands._options import QuietOption, TraceArgument
 
 
@@ -56,7 +56,7 @@ def export(
     if is_job(trace):
         from numascape.jobs.export import export_job
 
-        job = read_job(trace, None, mpi=False, quiet=quiet)
+        job = open_analysed_job(trace, None, mpi=False, quiet=quiet)
         exported, count = export_job(job, output, file_format), len(SCHEMAS) * job.ranks.height
     else:
         exported, count = export_tables(Trace.read(trace), output, file_format), len(SCHEMAS) + 1

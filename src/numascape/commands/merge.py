@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._jobs import DaskOption, MpiOption, read_job
+from numascape.commands._jobs import DaskOption, MpiOption, open_analysed_job
 from numascape.commands._options import QuietOption
 
 
@@ -34,7 +34,7 @@ def merge(
     from numascape.jobs.describe import describe_job
     from numascape.jobs.merged import write_merged
 
-    analysed = read_job(job, dask, mpi, quiet, again=True)
+    analysed = open_analysed_job(job, dask, mpi, quiet, again=True)
     write_merged(analysed)
     if not quiet:
         for line in describe_job(analysed):

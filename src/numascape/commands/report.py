@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, open_analysed_job, refuse
 from numascape.commands._options import QuietOption, ShownMachinesOption, TraceArgument, output_to
 from numascape.commands._pairs import OtherTraceArgument, open_pair, refuse_engines
 from numascape.commands._written import say_written
@@ -62,7 +62,7 @@ def report(
         return
     if is_job(trace):
         refuse(trace, machine=machine)
-        _report_job(read_job(trace, dask, mpi, quiet), file, source, quiet=quiet)
+        _report_job(open_analysed_job(trace, dask, mpi, quiet), file, source, quiet=quiet)
         return
     shown, others = shown_and_others(Trace.read(trace), machine or ())
     files = readable_sources(shown.info, source)

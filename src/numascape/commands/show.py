@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, open_analysed_job, refuse
 from numascape.commands._options import PhaseOption, StructureOption, TraceArgument
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def show(
 
     if is_job(trace):
         refuse(trace, structure=structure, phase=phase)
-        _show_job(read_job(trace, dask, mpi, quiet=as_json), every=every, as_json=as_json)
+        _show_job(open_analysed_job(trace, dask, mpi, quiet=as_json), every=every, as_json=as_json)
         return
     whole = Trace.read(trace)
     opened = whole if as_json else TraceOfTouches.of(whole)

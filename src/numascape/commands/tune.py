@@ -129,13 +129,13 @@ def tune(
         raise NumascapeError("--metric compares before and after a move: use it with --apply")
     measure = _metric(metric, runs, lower_is_better)
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.tuning.advice import check_nodes
+    from numascape.tuning.advice import check_several_nodes
     from numascape.tuning.loop import Request
     from numascape.tuning.loop import tune as tune_process
     from numascape.tuning.observing import COSTS, choose_recorder
 
     target = one_target(pid)
-    check_nodes(target)
+    check_several_nodes(target)
     chosen = choose_recorder() if recorder is None else recorder.value
     if not quiet:
         terminal.say(f"observing {target} for {seconds:g} s: {COSTS[chosen]}")

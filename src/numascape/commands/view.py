@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._jobs import DaskOption, MpiOption, is_job, read_job, refuse
+from numascape.commands._jobs import DaskOption, MpiOption, is_job, open_analysed_job, refuse
 from numascape.commands._options import ShownMachinesOption, TraceArgument
 from numascape.commands._pairs import OtherTraceArgument, open_pair, refuse_engines
 
@@ -77,7 +77,7 @@ def _site_of_one(
 
     if is_job(trace):
         refuse(trace, machine=machines)
-        return JobSite(read_job(trace, dask, mpi, quiet))
+        return JobSite(open_analysed_job(trace, dask, mpi, quiet))
     opened = Trace.read(trace)
     if not quiet:
         terminal.say(f"reading {trace}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.comparison.change import Comparison, StructureChange
 from numascape.comparison.conclusion import cautions, conclusion, several_nodes
 from numascape.comparison.measures import RunMeasures, StructureMeasures
@@ -81,12 +81,12 @@ def _run(run: RunMeasures, verdict: str, address: str) -> dict[str, Any]:
     return {
         "file": _name(run.path.name),
         "program": _name(Path(run.program).name),
-        "command": printable(shlex.join([run.program, *run.arguments]), _LONGEST_SENTENCE),
+        "command": short_printable(shlex.join([run.program, *run.arguments]), _LONGEST_SENTENCE),
         "threads": run.threads,
         "machine": _name(run.machine),
         "started": run.started,
         "counts": run.counts,
-        "verdict": printable(verdict, _LONGEST_SENTENCE),
+        "verdict": short_printable(verdict, _LONGEST_SENTENCE),
         "address": address,
     }
 
@@ -155,12 +155,12 @@ def _findings(findings: Iterable[Finding], rows: Positions) -> list[dict[str, An
             "kind": finding.kind.value,
             "name": _name(finding.name),
             "row": -1 if finding.structure is None else rows.get(finding.structure, -1),
-            "why": printable(finding.why, _LONGEST_SENTENCE),
-            "advice": [printable(text, _LONGEST_SENTENCE) for text in finding.advice],
+            "why": short_printable(finding.why, _LONGEST_SENTENCE),
+            "advice": [short_printable(text, _LONGEST_SENTENCE) for text in finding.advice],
         }
         for finding in list(findings)[:MAX_FINDINGS]
     ]
 
 
 def _name(text: str) -> str:
-    return printable(text, _LONGEST_NAME)
+    return short_printable(text, _LONGEST_NAME)

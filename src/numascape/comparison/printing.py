@@ -101,13 +101,13 @@ def run_measures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         ]
     rows.append(("pages touched", grouped(before.pages), grouped(after.pages), ""))
     if several_nodes(comparison) and min(before.known_share, after.known_share) < 0.995:
-        known = percent(before.known_share), percent(after.known_share)
+        known = share_cell(before.known_share), share_cell(after.known_share)
         rows.append(("accesses with known nodes", *known, ""))
     return rows
 
 
 def _share_row(what: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
-    return what, percent(before), percent(after), points(before, after)
+    return what, share_cell(before), share_cell(after), points(before, after)
 
 
 def _ratio(before: RunMeasures, after: RunMeasures) -> str:
@@ -119,10 +119,10 @@ def _ratio(before: RunMeasures, after: RunMeasures) -> str:
 def _busiest(run: RunMeasures) -> str:
     if run.busiest_node is None:
         return "?"
-    return f"{percent(run.busiest_node_share)} (node {run.busiest_node})"
+    return f"{share_cell(run.busiest_node_share)} (node {run.busiest_node})"
 
 
-def percent(share: float | None) -> str:
+def share_cell(share: float | None) -> str:
     """A share with one digit, `?` if unknown."""
     return "?" if share is None else share_text(share)
 
@@ -166,24 +166,24 @@ def _of(side: StructureMeasures | None, text: Callable[[StructureMeasures], str]
 
 
 def _share(side: StructureMeasures) -> str:
-    return percent(side.share)
+    return share_cell(side.share)
 
 
 def foreign_text(side: StructureMeasures) -> str:
     """The share of accesses to pages that another thread touched first."""
-    return percent(side.foreign_share)
+    return share_cell(side.foreign_share)
 
 
 def remote_text(side: StructureMeasures) -> str:
     """The remote share of a structure's accesses."""
-    return percent(side.remote_share)
+    return share_cell(side.remote_share)
 
 
 def first_text(side: StructureMeasures) -> str:
     """The thread that touched most pages first, with its share if that is not all."""
     if side.first_toucher is None or side.first_touch_share is None:
         return "?"
-    part = "" if side.first_touch_share == 1 else f" ({percent(side.first_touch_share)})"
+    part = "" if side.first_touch_share == 1 else f" ({share_cell(side.first_touch_share)})"
     return f"{side.first_toucher}{part}"
 
 

@@ -12,7 +12,7 @@ from numascape.jobs.describe import describe_job
 from numascape.jobs.findings import JobFinding, job_findings
 from numascape.jobs.job import AnalysedJob
 from numascape.jobs.shared import SHARED_KIND, SharedMemory
-from numascape.jobs.stakes import findings_to_do, ranks_with, stake_of
+from numascape.jobs.stakes import findings_to_do, ranks_with, share_at_stake
 from numascape.quantities import percent
 from numascape.terminal import printable
 
@@ -60,7 +60,7 @@ def _heading(console: Console, number: int, kind: str, what: str) -> None:
 
 def _print_shared(console: Console, job: AnalysedJob, one: SharedMemory, number: int) -> None:
     _heading(console, number, SHARED_KIND, one.name)
-    share = stake_of(job, one)
+    share = share_at_stake(job, one)
     text = f" of accesses could become local. {len(one.ranks)} ranks of {one.host} share it."
     print_indented(console, Text.assemble((percent(share), "bold"), printable(text)), INDENT)
     print_indented(console, labelled("Cause", one.why), INDENT)

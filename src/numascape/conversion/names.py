@@ -27,7 +27,7 @@ from numascape.naming.allocations import (
     allocation_site,
     name_sites,
 )
-from numascape.naming.frames import is_library, is_library_place, outside_marks
+from numascape.naming.frames import is_library_frame, is_library_place, outside_marks
 from numascape.naming.known_frames import KnownFrame, known_frame
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Names:
         """Function, file and line of a code address; the innermost that is not a library's."""
         frames = self.frames(address)
         # If a library's template was inlined, the program's own line is more useful.
-        frame = next((f for f in frames if f.line and not is_library(f)), frames[0])
+        frame = next((f for f in frames if f.line and not is_library_frame(f)), frames[0])
         return frame.function, frame.file, frame.line
 
     def mark(self, address: int) -> Frame:

@@ -19,7 +19,7 @@ from numascape.conversion.shards import (
     Shard,
     ShardPhase,
 )
-from numascape.naming.frames import is_library, outside_marks
+from numascape.naming.frames import is_library_frame, outside_marks
 from numascape.trace.schema import SCHEMAS
 
 MAX_SPANS = 20_000
@@ -107,7 +107,7 @@ def _region_name(phase: ShardPhase, names: Names) -> tuple[str, str, int]:
     outlined = names.frames(phase.place)[-1]
     callers = outside_marks(names.frames(phase.caller - 1)) if phase.caller else [outlined]
     # Prefer the innermost inlined function that is not a library's: the programmer wrote it.
-    caller = next((frame for frame in callers if not is_library(frame)), callers[0])
+    caller = next((frame for frame in callers if not is_library_frame(frame)), callers[0])
     line = outlined.entry_line or outlined.line
     file, line = (outlined.file, line) if line else (caller.file, caller.line)
     if not line:

@@ -18,10 +18,10 @@ def findings_to_do(
     shared = [one for one in shared_memory(job.tables) if one.serial]
     # Sorting keeps the order of equal ones: shared memory first.
     both: list[SharedMemory | JobFinding] = [*shared, *(one for one in found if one.to_do)]
-    return sorted(both, key=lambda one: -stake_of(job, one))
+    return sorted(both, key=lambda one: -share_at_stake(job, one))
 
 
-def stake_of(job: AnalysedJob, one: SharedMemory | JobFinding) -> float:
+def share_at_stake(job: AnalysedJob, one: SharedMemory | JobFinding) -> float:
     """The part of the accesses of all ranks that could become local."""
     if isinstance(one, SharedMemory):
         return one.foreign_share * one.accesses / max(1, job.accesses)

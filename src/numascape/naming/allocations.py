@@ -17,7 +17,7 @@ from numascape.naming.frames import (
     base_name,
     is_allocator,
     is_constructor,
-    is_library,
+    is_library_frame,
     module_name,
     source_function,
 )
@@ -129,7 +129,7 @@ def _resolve(
     )
     skipped: CallFrame | None = None  # the last one without a source, which the next one called
     for number, frame in enumerate(frames, start=1):
-        if frame.file and frame.line and not is_library(frame):
+        if frame.file and frame.line and not is_library_frame(frame):
             if skipped is not None:
                 wanted = DestinationQuery(callee=base_name(skipped.function), suffix=wanted.suffix)
                 skipped = None
@@ -244,7 +244,7 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
         return _placed(*numpys)
     if not frames:
         return AllocationName("unknown", "", "", 0)
-    first = next((frame for frame in frames if not is_library(frame)), frames[0])
+    first = next((frame for frame in frames if not is_library_frame(frame)), frames[0])
     frame = next(filter(_has_own_name, frames), first)
     function = tidy(frame.function)
     if frame.line:
@@ -256,7 +256,7 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
 
 def _has_own_name(frame: CallFrame) -> bool:
     is_known = bool(frame.line) or not frame.function.startswith("0x")
-    return is_known and not (is_library(frame) or is_allocator(frame.function))
+    return is_known and not (is_library_frame(frame) or is_allocator(frame.function))
 
 
 def _python_statement(frames: Sequence[PythonFrame]) -> StatementName | None:

@@ -81,14 +81,14 @@ def is_library_code(function: str, file: str) -> bool:
     return bool(re.match(_LIBRARY_FUNCTION, function) or re.search(_LIBRARY_FILE, file))
 
 
-def is_library(frame: CallFrame) -> bool:
+def is_library_frame(frame: CallFrame) -> bool:
     """Whether the frame belongs to a language's own library; the user's frame is further out."""
     return is_library_place(frame.function, frame.file, frame.module)
 
 
 @lru_cache(maxsize=1 << 16)
 def is_library_place(function: str, file: str, module: str) -> bool:
-    """Like `is_library`, of a frame in a module with this path."""
+    """Like `is_library_frame`, of a frame in a module with this path."""
     return bool(
         is_library_code(function, file)
         or (not file and re.match(_RUST_LIBRARY_FUNCTION, function))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from numascape.naming.frames import CallFrame, is_library, is_library_module, module_name
+from numascape.naming.frames import CallFrame, is_library_frame, is_library_module, module_name
 
 _NUMPY_MODULE = r"(_multiarray_umath|multiarray|umath)\."
 _NUMPY_FUNCTION = r"array_(\w+?)(_namespace)?$"
@@ -42,7 +42,7 @@ def interpreters_name(frames: Sequence[CallFrame]) -> str | None:
 
     None if the memory is not of one.
     """
-    frame = next((frame for frame in frames if not is_library(frame)), None)
+    frame = next((frame for frame in frames if not is_library_frame(frame)), None)
     name = None if frame is None else _builtin_name(frame.function, module_name(frame))
     # The C library maps memory for its own purposes, while a function of the interpreter runs.
     maps = frames and is_library_module(module_name(frames[0]))
@@ -62,7 +62,7 @@ def numpys_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
         elif own is not None:
             caller = frame
             break
-        elif not is_library(frame):
+        elif not is_library_frame(frame):
             return None
     # The outermost of NumPy's own frames is the function that Python called.
     return None if own is None else (_numpy_name(own, caller), own)

@@ -53,7 +53,7 @@ class UsableResources:
         return (cpu,)
 
 
-def this_host() -> UsableResources:
+def usable_resources() -> UsableResources:
     """The CPUs and nodes that this process may use."""
     state = read_state(Path("/"))
     return UsableResources(

@@ -20,8 +20,8 @@ from numascape.installation import installed_file
 from numascape.placement.compiling import (
     check_host,
     compile_plan,
-    this_host,
     thread_count,
+    usable_resources,
 )
 from numascape.placement.programs import check_program
 from numascape.placement.resolving import Resolver
@@ -58,7 +58,7 @@ def run_with_plan(
     NumascapeError if the program cannot run here, or not under the plan.
     """
     check_program(program[0])
-    host = this_host()
+    host = usable_resources()
     check_host(plan, host, name)
     environment = _environment(plan, threads)
     count = thread_count(plan, threads, environment, host)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.balance import Balanced, Metrics, Problem, Target
 from numascape.balance.between_nodes import migrations_between, traffic_between
 from numascape.balance.graph import Cores, Floats
@@ -206,4 +206,4 @@ def _timelines(
 
 
 def _name(text: str) -> str:
-    return printable(text, _LONGEST_NAME)
+    return short_printable(text, _LONGEST_NAME)

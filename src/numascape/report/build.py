@@ -14,7 +14,7 @@ from numascape.analysis.folding import Folded, fold_pages, lay_out, limit_column
 from numascape.analysis.loops import Loop
 from numascape.analysis.source_files import SourceFiles
 from numascape.analysis.source_places import source_places
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
 from numascape.findings.verdict import verdict
@@ -56,7 +56,7 @@ from numascape.report.sharing import measure_sharing
 from numascape.report.sources import loops_around, ranked_lines, source_windows
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
-from numascape.trace.counting import TraceOfTouches, counted
+from numascape.trace.counting import TraceOfTouches, count_columns
 
 COLUMNS = 4096
 """Maximum number of columns with touched pages of a structure; a 4K screen shows no more."""
@@ -268,7 +268,7 @@ def _by_phase(accesses: pl.DataFrame, phases: ShownPhases) -> pl.DataFrame:
     return (
         accesses.with_columns(phases.positions(accesses["phase"]))
         .group_by(keys)
-        .agg(pl.col(counted(accesses)).sum())
+        .agg(pl.col(count_columns(accesses)).sum())
     )
 
 
@@ -283,8 +283,8 @@ def _positions(ranked: pl.DataFrame, structures: int) -> pl.Series:
 
 def _places(places: pl.DataFrame, loop: tuple[int, ...]) -> Places:
     return Places(
-        function=tuple(printable(f) for f in places["function"]),
-        file=tuple(printable(f) for f in places["file"]),
+        function=tuple(short_printable(f) for f in places["function"]),
+        file=tuple(short_printable(f) for f in places["file"]),
         line=tuple(places["line"]),
         loop=loop,
     )

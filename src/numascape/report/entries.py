@@ -10,7 +10,7 @@ import polars as pl
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.ownership import owner_of
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.findings.reading import Reading
 from numascape.quantities import share_text
 from numascape.report.data import StructureEntry
@@ -64,17 +64,17 @@ def structure_entry(
     """The entry of a structure; `row` is from ranked_structures."""
     return StructureEntry(
         structure=row["structure"],
-        name=printable(row["name"]),
-        kind=printable(row["kind"], 32),
+        name=short_printable(row["name"]),
+        kind=short_printable(row["kind"], 32),
         owner=owner_of(row),
         size=row["size"],
         pages=row["pages"],
         instances=row["instances"],
-        module=printable(row["module"]),
-        function=printable(row["function"]),
-        file=printable(row["file"]),
+        module=short_printable(row["module"]),
+        function=short_printable(row["function"]),
+        file=short_printable(row["file"]),
         line=row["line"],
-        call_stack=tuple(printable(frame) for frame in (row["call_stack"] or ())[:64]),
+        call_stack=tuple(short_printable(frame) for frame in (row["call_stack"] or ())[:64]),
         named=row["named"],
         reads=facts.reads if facts else 0,
         writes=facts.writes if facts else 0,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.findings.finding import Finding
 from numascape.findings.groups import Group, grouped, stake_of
 from numascape.findings.subject import Run
@@ -41,11 +41,11 @@ def _card(group: Group, position: pl.Series) -> FindingCard:
         structures=len(structures),
         to_do=first.to_do,
         number=number,
-        label=printable(label),
-        why=printable(first.why),
-        advice=tuple(printable(sentence) for sentence in first.advice),
+        label=short_printable(label),
+        why=short_printable(first.why),
+        advice=tuple(short_printable(sentence) for sentence in first.advice),
         evidence=tuple((e.what, number_text(e.value, e.unit)) for e in first.evidence),
         figure=first.figure.value,
         confidence=round(first.confidence, 2),
-        place=printable(str(first.place or "")),
+        place=short_printable(str(first.place or "")),
     )

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.page_columns import Column
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.jobs.classes import RankClass, classes_of, structure_label
 from numascape.jobs.describe import describe_job
 from numascape.jobs.findings import JobFinding, job_findings
 from numascape.jobs.job import AnalysedJob
 from numascape.jobs.places import job_places
 from numascape.jobs.shared import SHARED_KIND, SharedMemory, shared_memory
-from numascape.jobs.stakes import findings_to_do, ranks_with, stake_of
+from numascape.jobs.stakes import findings_to_do, ranks_with, share_at_stake
 from numascape.jobs.structures import job_structures
 from numascape.quantities import bytes_text, percent
 from numascape.report.run import plain
@@ -151,15 +151,15 @@ def _findings(job: AnalysedJob) -> list[dict[str, Any]]:
 def _finding(job: AnalysedJob, one: JobFinding) -> dict[str, Any]:
     return {
         "kind": one.kind.value,
-        "name": printable(one.name),
-        "place": printable(str(one.place)),
+        "name": short_printable(one.name),
+        "place": short_printable(str(one.place)),
         "ranks": len(one.ranks),
         "who": ranks_with(job, one),
-        "share": stake_of(job, one),
+        "share": share_at_stake(job, one),
         "worst": one.worst,
         "worst_share": one.worst_share,
-        "why": printable(one.why),
-        "advice": [printable(sentence) for sentence in one.advice],
+        "why": short_printable(one.why),
+        "advice": [short_printable(sentence) for sentence in one.advice],
         "to_do": one.to_do,
     }
 
@@ -167,15 +167,15 @@ def _finding(job: AnalysedJob, one: JobFinding) -> dict[str, Any]:
 def _shared_finding(job: AnalysedJob, one: SharedMemory) -> dict[str, Any]:
     return {
         "kind": SHARED_KIND,
-        "name": printable(one.name),
-        "place": printable(str(one.place)),
+        "name": short_printable(one.name),
+        "place": short_printable(str(one.place)),
         "ranks": len(one.ranks),
-        "who": printable(f"{len(one.ranks)} ranks of {one.host} share it"),
-        "share": stake_of(job, one),
+        "who": short_printable(f"{len(one.ranks)} ranks of {one.host} share it"),
+        "share": share_at_stake(job, one),
         "worst": one.first_rank,
         "worst_share": 0.0,
-        "why": printable(one.why),
-        "advice": [printable(sentence) for sentence in one.advice],
+        "why": short_printable(one.why),
+        "advice": [short_printable(sentence) for sentence in one.advice],
         "to_do": True,
     }
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from numascape.analysis.page_columns import Column
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.quantities import share_text
 from numascape.report.data import Phase, Spans
 from numascape.trace import Trace
@@ -120,8 +120,8 @@ def _shown(
         of[[row["phase"] for row in group]] = position
         phases.append(
             Phase(
-                name=printable(name, 1000),
-                file=printable(file),
+                name=short_printable(name, 1000),
+                file=short_printable(file),
                 line=line,
                 start_ns=min(row["start_ns"] for row in group),
                 end_ns=max(row["end_ns"] for row in group),

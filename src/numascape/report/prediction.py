@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.errors import NumascapeError
 from numascape.machine import Machine
 from numascape.prediction import Prediction
@@ -69,7 +69,7 @@ def prediction_data(predicted: Predicted, structures: int) -> dict[str, Any]:
     data = {
         "file": _name(predicted.trace.path.name),
         "program": _name(Path(info.program).name),
-        "command": printable(shlex.join([info.program, *info.arguments]), 2000),
+        "command": short_printable(shlex.join([info.program, *info.arguments]), 2000),
         "threads": predicted.trace.threads.height,
         "machine": shown_machine(predicted.machine),
         "conclusion": predicted.conclusion,
@@ -129,4 +129,4 @@ def _finite(relative: float) -> float | None:
 
 
 def _name(text: str) -> str:
-    return printable(text, _LONGEST_NAME)
+    return short_printable(text, _LONGEST_NAME)

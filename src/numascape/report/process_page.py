@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.errors import NumascapeError
 from numascape.live.notes import notes_of
 from numascape.live.snapshot import Snapshot
@@ -34,7 +34,7 @@ def render_processes(snapshots: Sequence[Snapshot], in_detail: bool, path: Path)
     template = viewer_page()
     first = snapshots[0].target
     others = f" and {len(snapshots) - 1} more" if len(snapshots) > 1 else ""
-    title = html.escape(printable(f"Memory of {first.name} ({first.pid}){others}", 200))
+    title = html.escape(short_printable(f"Memory of {first.name} ({first.pid}){others}", 200))
     for rows in ROWS:
         data = processes_data(snapshots, in_detail, rows)
         page = filled(template, title, encode_text(data), {})
@@ -107,4 +107,4 @@ def _structure(item: Structure, numbers: list[int]) -> dict[str, Any]:
 
 
 def _name(text: str) -> str:
-    return printable(text, _LONGEST_NAME)
+    return short_printable(text, _LONGEST_NAME)

@@ -11,7 +11,7 @@ import numpy as np
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.name_shares import name_shares
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.findings import describe_not_judged
 from numascape.trace import Trace
 
@@ -22,7 +22,7 @@ def shown_threads(trace: Trace) -> list[dict[str, Any]]:
         {
             "thread": row["thread"],
             "process": row["process"],
-            "name": printable(row["name"] or "", 64),
+            "name": short_printable(row["name"] or "", 64),
             "created_ns": row["created_ns"],
             "ended_ns": row["ended_ns"],
             "cpus": list(row["cpus"] or ())[:64],
@@ -46,11 +46,11 @@ def shown_run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """Make ``value`` safe to show and to write as JSON."""
     if isinstance(value, str):
-        return printable(value)
+        return short_printable(value)
     if isinstance(value, Mapping):
-        return {printable(str(key), 256): plain(item) for key, item in value.items()}
+        return {short_printable(str(key), 256): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value if isinstance(value, int | float | bool | None) else printable(str(value))
+    return value if isinstance(value, int | float | bool | None) else short_printable(str(value))

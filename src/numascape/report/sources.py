@@ -11,7 +11,7 @@ import polars as pl
 
 from numascape.analysis.loops import Loop
 from numascape.analysis.source_files import SourceFiles
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 from numascape.report.data import SourceWindow
 
 AROUND = 6
@@ -58,7 +58,7 @@ def _windows(file: str, numbers: list[int], files: SourceFiles) -> Iterator[Sour
     text = files.lines(file) or []
     for _, run in groupby(enumerate(numbers), key=lambda item: item[1] - item[0]):
         shown = [number for _, number in run]
-        yield SourceWindow(printable(file), shown[0], tuple(text[shown[0] - 1 : shown[-1]]))
+        yield SourceWindow(short_printable(file), shown[0], tuple(text[shown[0] - 1 : shown[-1]]))
 
 
 def loops_around(
@@ -73,5 +73,5 @@ def loops_around(
         if found is None:
             indices.append(-1)
         else:
-            indices.append(numbers.setdefault(Loop(printable(file), *found), len(numbers)))
+            indices.append(numbers.setdefault(Loop(short_printable(file), *found), len(numbers)))
     return tuple(indices), tuple(numbers)

@@ -15,7 +15,7 @@ from numascape.conversion.structures import StructureIdentity, StructureTable
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
 from numascape.machine.description import cpu_nodes
-from numascape.naming.frames import is_library
+from numascape.naming.frames import is_library_frame
 from numascape.samples.events import Forked, NameGiven, RangeMapped, Recording, Sample
 from numascape.samples.file_parts import FileParts
 from numascape.samples.memory import Memory, Modules, Variables
@@ -174,7 +174,7 @@ class _Names:
             return "the kernel, in a system call", "", 0
         if pc not in self._places:
             frames = self._symbols.frames(pc)
-            own = next((f for f in frames if f.line and not is_library(f)), frames[0])
+            own = next((f for f in frames if f.line and not is_library_frame(f)), frames[0])
             self._places[pc] = (own.function, own.file, own.line) if own.module else ("", "", 0)
         return self._places[pc]
 

@@ -96,7 +96,7 @@ def has_memory_lines(accesses: pl.DataFrame) -> bool:
     return set(MEMORY_LINES) <= set(accesses.columns)
 
 
-def counted(accesses: pl.DataFrame) -> list[str]:
+def count_columns(accesses: pl.DataFrame) -> list[str]:
     """The count columns of a trace's accesses: reads, writes and, if present, lines."""
     return ["reads", "writes", *(MEMORY_LINES if has_memory_lines(accesses) else ())]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import polars as pl
 
-from numascape.trace.counting import counted
+from numascape.trace.counting import count_columns
 from numascape.trace.derived import DerivedTrace
 from numascape.trace.trace import Trace
 
@@ -83,8 +83,8 @@ class TraceOfTeams(DerivedTrace):
     def accesses(self) -> pl.DataFrame:
         """Reads and writes per page, place and phase."""
         table = self.whole.accesses
-        keys = [name for name in table.columns if name not in counted(table)]
-        sums = self._by_place(table).lazy().group_by(keys).agg(pl.col(counted(table)).sum())
+        keys = [name for name in table.columns if name not in count_columns(table)]
+        sums = self._by_place(table).lazy().group_by(keys).agg(pl.col(count_columns(table)).sum())
         return sums.sort(keys).collect().select(table.columns)
 
     @cached_property

@@ -72,7 +72,7 @@ def is_worth_moving(now: Prediction, after: Prediction) -> bool:
     return saves_time(after) or (threads_gain and nobody_loses)
 
 
-def check_nodes(target: TargetProcess) -> None:
+def check_several_nodes(target: TargetProcess) -> None:
     """Raise NumascapeError if the process can use one node only."""
     usable = usable_nodes(target)
     if len(usable) < 2:

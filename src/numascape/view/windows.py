@@ -20,7 +20,7 @@ import polars as pl
 
 from numascape.analysis.page_columns import Column
 from numascape.trace import Trace
-from numascape.trace.counting import counted
+from numascape.trace.counting import count_columns
 
 STEP = 8
 """So many blocks of one level are summed up to one block of the next level."""
@@ -171,7 +171,7 @@ class Windows:
         chosen = pl.col("structure") == structure
         if instance is not None:
             chosen &= pl.col("instance") == instance
-        counts = counted(self._trace.accesses)
+        counts = count_columns(self._trace.accesses)
         accesses = self._trace.accesses.lazy().filter(chosen).select(
             "page", "thread", self._phase(), *counts
         ).collect()  # fmt: skip
@@ -225,7 +225,7 @@ def _coarser(frame: pl.DataFrame, columns: list[str], summed: list[str]) -> pl.D
 
 def _level(width: int, accesses: pl.DataFrame, first: pl.DataFrame) -> _Level:
     page, thread, phase = (accesses[name].to_numpy() for name in ("page", "thread", "phase"))
-    counts = tuple(accesses[name].to_numpy() for name in counted(accesses))
+    counts = tuple(accesses[name].to_numpy() for name in count_columns(accesses))
     touched = [first[name].to_numpy() for name in ("page", "thread", "phase", "place", "pages")]
     return _Level(width, page, thread, phase, counts, *touched)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from numascape.analysis.text import printable
+from numascape.analysis.text import short_printable
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,11 @@ from numascape.analysis.text import printable
     ],
 )
 def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
-    assert printable(text) == shown
+    assert short_printable(text) == shown
 
 
 def test_a_long_name_ends_with_an_ellipsis() -> None:
-    assert printable("x" * 12_000) == "x" * 12_000
-    assert printable("x" * 12_001) == "x" * 11_999 + "…"
-    assert printable("abcd", 4) == "abcd"
-    assert printable("abcde", 4) == "abc…"
+    assert short_printable("x" * 12_000) == "x" * 12_000
+    assert short_printable("x" * 12_001) == "x" * 11_999 + "…"
+    assert short_printable("abcd", 4) == "abcd"
+    assert short_printable("abcde", 4) == "abc…"

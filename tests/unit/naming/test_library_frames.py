@@ -12,7 +12,7 @@ from numascape.naming.frames import (
     base_name,
     is_allocator,
     is_constructor,
-    is_library,
+    is_library_frame,
     source_function,
 )
 
@@ -45,7 +45,7 @@ class AnyFrame:
     ],
 )
 def test_libraries(frame):
-    assert is_library(frame)
+    assert is_library_frame(frame)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_libraries(frame):
     ],
 )
 def test_users(frame):
-    assert not is_library(frame)
+    assert not is_library_frame(frame)
 
 
 def test_the_last_part_of_a_function_s_name():

@@ -76,7 +76,7 @@ class Prepared:
         self.compiled: tuple[Any, ...] = ()
         replaced = {
             "check_program": lambda _: None,
-            "this_host": lambda: "host",
+            "usable_resources": lambda: "host",
             "check_host": lambda *_: None,
             "thread_count": lambda *_: 4,
             "compile_plan": self._compile,
