@@ -52,8 +52,9 @@ void mark_code(const module_data_t* module, bool present) {
 void write_module(ThreadRecorder& recorder, const module_data_t* module, RecordType type,
                   uint64_t time) {
     const auto start = reinterpret_cast<uint64_t>(module->start);
-    write_module(shard, recorder, type, time, module->full_path, start,
-                 reinterpret_cast<uint64_t>(module->end), start - lowest_address(module));
+    write_module(shard, recorder, type, time,
+                 {module->full_path, start, reinterpret_cast<uint64_t>(module->end),
+                  start - lowest_address(module)});
 }
 
 void module_loaded(void*, const module_data_t* module, bool) {
@@ -90,8 +91,8 @@ CallStackLog call_stacks(shard);
 
 uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
                     uint64_t stack_pointer, uint64_t bytes) {
-    return call_stacks.identify(recorder, registers, pc, stack_pointer, bytes, region_return_stub(),
-                                region_return_address());
+    return call_stacks.identify(recorder, registers, pc, stack_pointer, bytes,
+                                {region_return_stub(), region_return_address()});
 }
 
 void mappings_init() {

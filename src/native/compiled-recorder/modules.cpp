@@ -58,8 +58,8 @@ void write_gone(ThreadRecorder& recorder, const Module& module) {
     call_stacks.remove_module(module.start);
     shard.retire(recorder, window_page(module.start), window_page(module.end - 1) + 1, time);
     shard.forget_touches(window_page(module.start), window_page(module.end - 1) + 1);
-    write_module(shard, recorder, RecordType::kModuleUnload, time + 1, "", module.start, module.end,
-                 module.load_bias);
+    write_module(shard, recorder, RecordType::kModuleUnload, time + 1,
+                 {"", module.start, module.end, module.load_bias});
 }
 
 // The file that is mapped at the address. The linker's name of it may be relative to an earlier
@@ -117,8 +117,8 @@ int write_if_new(dl_phdr_info* info, size_t, void* argument) {
             call_stacks.add_code(code, code + segment.p_memsz, true);
         }
     }
-    write_module(shard, visit->recorder, RecordType::kModuleLoad, os::ticks(), path, module.start,
-                 module.end, module.load_bias);
+    write_module(shard, visit->recorder, RecordType::kModuleLoad, os::ticks(),
+                 {path, module.start, module.end, module.load_bias});
     return 0;
 }
 

@@ -84,8 +84,9 @@ void MemoryLog::map(ThreadRecorder& recorder, const PendingCall& pending, const 
     }
     const int flags = (by_allocator ? kMapByAllocator : 0) | (effect.shared ? kMapShared : 0) |
                       (effect.heap ? kMapHeap : 0);
-    write_map(shard_, recorder, os::ticks(), effect.start, effect.bytes, pending.stack_id,
-              effect.heap ? "[heap]" : path, static_cast<uint8_t>(flags), object_of(effect));
+    write_map(shard_, recorder, os::ticks(),
+              {effect.start, effect.bytes, pending.stack_id, effect.heap ? "[heap]" : path, flags,
+               object_of(effect)});
 }
 
 void MemoryLog::unmap(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t bytes) {

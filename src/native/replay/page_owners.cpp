@@ -33,7 +33,7 @@ void each_shared_page(WindowPages all, WindowPages own, Visit visit) {
 PageOwners::PageOwners(Owners& owners, std::vector<std::string>& paths)
     : owners_(owners), paths_(paths) {
     paths_.emplace_back();
-    unknown_ = owners_.add(OwnerKind::kUnknown, 0, 0, 0, 0, 0, 0, 1);
+    unknown_ = owners_.add({.kind = OwnerKind::kUnknown});
 }
 
 uint32_t PageOwners::path_index(std::string_view path) {
@@ -54,7 +54,7 @@ void PageOwners::add_small(uint32_t page, const SmallBlocksRecord& small, OwnerK
     }
     const auto [site, fresh] = small_sites_.try_emplace(small.stack_id, 0);
     if (fresh) {
-        site->second = owners_.add(kind, 0, 0, small.stack_id, 0, 0, 0, 0);
+        site->second = owners_.add({.kind = kind, .stack_id = small.stack_id, .blocks = 0});
     }
     owners_.bytes[site->second] += small.bytes;
     owners_.blocks[site->second] += small.blocks;
@@ -66,8 +66,10 @@ void PageOwners::add_small(uint32_t page, const SmallBlocksRecord& small, OwnerK
 }
 
 void PageOwners::begin_region(const MemoryRegionRecord& region) {
-    const uint32_t owner =
-        owners_.add(OwnerKind::kRegion, region.address, region.bytes, region.name_id, 0, 0, 0, 1);
+    const uint32_t owner = owners_.add({.kind = OwnerKind::kRegion,
+                                        .start = region.address,
+                                        .bytes = region.bytes,
+                                        .stack_id = region.name_id});
     regions_.begin(owner, region.address, region.bytes, region.time);
 }
 
@@ -75,15 +77,19 @@ uint32_t PageOwners::begin_variable(const Variable& variable, uint64_t time) {
     // A function that is called again has its variables at the same place: they are one owner.
     const auto [known, fresh] = variables_.try_emplace(variable, 0);
     if (fresh) {
-        known->second = owners_.add(OwnerKind::kFrameVariable, variable.address, variable.bytes,
-                                    variable.number, variable.thread, 0, 0, 1);
+        known->second = owners_.add({.kind = OwnerKind::kFrameVariable,
+                                     .start = variable.address,
+                                     .bytes = variable.bytes,
+                                     .stack_id = variable.number,
+                                     .thread = variable.thread});
     }
     regions_.begin(known->second, variable.address, variable.bytes, time);
     return known->second;
 }
 
 void PageOwners::begin_stack(uint32_t thread, uint64_t start, uint64_t bytes) {
-    const uint32_t owner = owners_.add(OwnerKind::kStack, start, bytes, 0, thread, 0, 0, 1);
+    const uint32_t owner =
+        owners_.add({.kind = OwnerKind::kStack, .start = start, .bytes = bytes, .thread = thread});
     const auto [first, end] = owned(owner).pages;
     stacks_.assign(first, end, owner);
     stack_of_thread_[thread] = owner;
@@ -95,8 +101,8 @@ std::optional<PageOwners::Owned> PageOwners::stack_of(uint32_t thread) const {
 }
 
 uint32_t PageOwners::load_module(uint64_t start, uint64_t bytes, std::string_view path) {
-    const uint32_t owner =
-        owners_.add(OwnerKind::kModule, start, bytes, 0, 0, path_index(path), 0, 1);
+    const uint32_t owner = owners_.add(
+        {.kind = OwnerKind::kModule, .start = start, .bytes = bytes, .path = path_index(path)});
     const auto [first, end] = owned(owner).pages;
     modules_.assign(first, end, owner);
     return owner;
@@ -117,11 +123,14 @@ void PageOwners::map(uint64_t start, uint64_t bytes, const Mapping& mapping) {
 }
 
 uint32_t PageOwners::add_mapping(uint64_t start, uint64_t bytes, const Mapping& mapping) {
-    const uint32_t owner = owners_.add(OwnerKind::kMapping, start, bytes, mapping.stack_id, 0,
-                                       mapping.path, mapping.flags, 1);
-    owners_.object[owner] = mapping.object;
-    owners_.object_start[owner] = mapping.object_start;
-    return owner;
+    return owners_.add({.kind = OwnerKind::kMapping,
+                        .start = start,
+                        .bytes = bytes,
+                        .stack_id = mapping.stack_id,
+                        .path = mapping.path,
+                        .flags = mapping.flags,
+                        .object = mapping.object,
+                        .object_start = mapping.object_start});
 }
 
 void PageOwners::map_in_window(uint64_t start, uint64_t bytes, const Mapping& mapping) {
@@ -183,8 +192,10 @@ void PageOwners::expect(const AllocRecord& block) {
 }
 
 void PageOwners::allocate(const AllocRecord& block, bool never_used) {
-    const uint32_t owner =
-        owners_.add(OwnerKind::kBlock, block.address, block.bytes, block.stack_id, 0, 0, 0, 1);
+    const uint32_t owner = owners_.add({.kind = OwnerKind::kBlock,
+                                        .start = block.address,
+                                        .bytes = block.bytes,
+                                        .stack_id = block.stack_id});
     live_blocks_[block.address] = owner;
     const auto [first, end] = owned(owner).pages;
     const WindowPages own = own_pages(block);

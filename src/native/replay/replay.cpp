@@ -7,18 +7,17 @@
 
 namespace numascape {
 
-uint32_t Owners::add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, uint32_t of_thread,
-                     uint32_t path_index, uint8_t map_flags, uint64_t count) {
-    kind.push_back(static_cast<uint8_t>(k));
-    start.push_back(at);
-    bytes.push_back(size);
-    stack_id.push_back(stack);
-    thread.push_back(of_thread);
-    path.push_back(path_index);
-    flags.push_back(map_flags);
-    blocks.push_back(count);
-    object.push_back(0);
-    object_start.push_back(0);
+uint32_t Owners::add(const Owner& owner) {
+    kind.push_back(static_cast<uint8_t>(owner.kind));
+    start.push_back(owner.start);
+    bytes.push_back(owner.bytes);
+    stack_id.push_back(owner.stack_id);
+    thread.push_back(owner.thread);
+    path.push_back(owner.path);
+    flags.push_back(owner.flags);
+    blocks.push_back(owner.blocks);
+    object.push_back(owner.object);
+    object_start.push_back(owner.object_start);
     return static_cast<uint32_t>(kind.size() - 1);
 }
 

@@ -31,6 +31,20 @@ enum class OwnerKind : uint8_t {
     kFrameVariable  // a variable in a large frame on a stack; `stack_id` is its number
 };
 
+// A row of `Owners`.
+struct Owner {
+    OwnerKind kind = OwnerKind::kUnknown;
+    uint64_t start = 0;
+    uint64_t bytes = 0;
+    uint64_t stack_id = 0;
+    uint32_t thread = 0;
+    uint32_t path = 0;
+    uint8_t flags = 0;
+    uint64_t blocks = 1;
+    uint32_t object = 0;
+    uint64_t object_start = 0;
+};
+
 // Columns of equal length; owner ids are their indices.
 struct Owners {
     std::vector<uint8_t> kind;
@@ -46,8 +60,7 @@ struct Owners {
     std::vector<uint32_t> object;
     std::vector<uint64_t> object_start;
 
-    uint32_t add(OwnerKind k, uint64_t at, uint64_t size, uint64_t stack, uint32_t of_thread,
-                 uint32_t path_index, uint8_t map_flags, uint64_t count);
+    uint32_t add(const Owner& owner);
     uint32_t size() const { return static_cast<uint32_t>(kind.size()); }
 };
 

@@ -7,17 +7,17 @@
 
 namespace numascape {
 
-void write_map(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time, uint64_t start,
-               uint64_t bytes, uint64_t stack_id, const char* path, uint8_t flags,
-               const MappedObject& object) {
-    auto* record = append_with_text<MapRecord>(shard, recorder, RecordType::kMap, path, flags);
+void write_map(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
+               const MappedMemory& mapped) {
+    auto* record = append_with_text<MapRecord>(shard, recorder, RecordType::kMap, mapped.path,
+                                               static_cast<uint8_t>(mapped.flags));
     record->time = time;
-    record->start = start;
-    record->bytes = bytes;
-    record->stack_id = stack_id;
-    record->device = object.device;
-    record->inode = object.inode;
-    record->offset = object.offset;
+    record->start = mapped.start;
+    record->bytes = mapped.bytes;
+    record->stack_id = mapped.stack_id;
+    record->device = mapped.object.device;
+    record->inode = mapped.object.inode;
+    record->offset = mapped.object.offset;
     shard.commit(recorder, record);
 }
 
@@ -25,8 +25,9 @@ void write_map_before(ShardWriter& shard, ThreadRecorder& recorder, uint64_t tim
                       const MappedRange& range) {
     const bool heap = std::string_view(range.path) == "[heap]";
     const int flags = kMapBefore | (heap ? kMapHeap : 0) | (range.shared ? kMapShared : 0);
-    write_map(shard, recorder, time, range.start, range.end - range.start, 0, range.path,
-              static_cast<uint8_t>(flags), range.shared ? range.object : MappedObject{});
+    write_map(shard, recorder, time,
+              {range.start, range.end - range.start, 0, range.path, flags,
+               range.shared ? range.object : MappedObject{}});
 }
 
 void write_placement_of(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
@@ -38,12 +39,12 @@ void write_placement_of(ShardWriter& shard, ThreadRecorder& recorder, uint64_t t
 }
 
 void write_module(ShardWriter& shard, ThreadRecorder& recorder, RecordType type, uint64_t time,
-                  const char* path, uint64_t start, uint64_t end, uint64_t load_bias) {
-    auto* record = append_with_text<ModuleRecord>(shard, recorder, type, path);
+                  const ModuleRange& module) {
+    auto* record = append_with_text<ModuleRecord>(shard, recorder, type, module.path);
     record->time = time;
-    record->start = start;
-    record->end = end;
-    record->load_bias = load_bias;
+    record->start = module.start;
+    record->end = module.end;
+    record->load_bias = module.load_bias;
     shard.commit(recorder, record);
 }
 

@@ -34,18 +34,30 @@ Record* append_with_text(ShardWriter& shard, ThreadRecorder& recorder, RecordTyp
     return record;
 }
 
-// `flags` are MapFlags.
-void write_map(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time, uint64_t start,
-               uint64_t bytes, uint64_t stack_id, const char* path, uint8_t flags,
-               const MappedObject& object);
+struct MappedMemory {
+    uint64_t start;
+    uint64_t bytes;
+    uint64_t stack_id;  // of the call that mapped it; 0: none
+    const char* path;
+    int flags;  // MapFlags
+    MappedObject object;
+};
+void write_map(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
+               const MappedMemory& mapped);
 // What was mapped before: a range of /proc/self/maps.
 void write_map_before(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
                       const MappedRange& range);
 // Records the nodes of the pages of a range of /proc/self/maps, if it may belong to the program.
 void write_placement_of(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
                         const MappedRange& range);
+struct ModuleRange {
+    const char* path;
+    uint64_t start;
+    uint64_t end;
+    uint64_t load_bias;
+};
 void write_module(ShardWriter& shard, ThreadRecorder& recorder, RecordType type, uint64_t time,
-                  const char* path, uint64_t start, uint64_t end, uint64_t load_bias);
+                  const ModuleRange& module);
 
 // The kernel is about to remove the pages of the range, and may provide new ones: their counts go
 // to the log, and their next access is recorded as a first touch. This is harmless if the kernel

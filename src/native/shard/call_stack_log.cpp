@@ -37,12 +37,11 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 }  // namespace
 
 // The words of a stack from its stack pointer upwards: in place where the recorder knows the stack,
-// otherwise a copy. `exchanged` on it stands for the program's own value `original`.
+// otherwise a copy.
 class CallStackLog::StackWords {
   public:
-    StackWords(const ThreadRecorder& recorder, uint64_t start, uint64_t exchanged,
-               uint64_t original)
-        : start_(start), exchanged_(exchanged), original_(original) {
+    StackWords(const ThreadRecorder& recorder, uint64_t start, ExchangedWord exchanged)
+        : start_(start), exchanged_(exchanged) {
         if (start >= recorder.stack_start && start < recorder.stack_end) {
             words_ = reinterpret_cast<const uint64_t*>(start);
             count_ = (recorder.stack_end - start) / sizeof(uint64_t);
@@ -53,9 +52,7 @@ class CallStackLog::StackWords {
     }
     uint64_t start() const { return start_; }
     size_t count() const { return count_; }
-    uint64_t word(size_t index) const {
-        return exchanged_ != 0 && words_[index] == exchanged_ ? original_ : words_[index];
-    }
+    uint64_t word(size_t index) const { return own(words_[index]); }
     bool operator()(uint64_t address, uint64_t& to) const {
         const uint64_t index = (address - start_) / sizeof(uint64_t);
         if (address < start_ || index >= count_ || (address - start_) % sizeof(uint64_t) != 0) {
@@ -72,15 +69,18 @@ class CallStackLog::StackWords {
         const size_t bytes = (left < most ? left : most) * sizeof(uint64_t);
         const size_t words = os::read_memory(address, to, bytes) / sizeof(uint64_t);
         for (size_t i = 0; i < words; ++i) {
-            to[i] = exchanged_ != 0 && to[i] == exchanged_ ? original_ : to[i];
+            to[i] = own(to[i]);
         }
         return words;
     }
 
   private:
+    uint64_t own(uint64_t word) const {
+        return exchanged_.word != 0 && word == exchanged_.word ? exchanged_.original : word;
+    }
+
     const uint64_t start_;
-    const uint64_t exchanged_;
-    const uint64_t original_;
+    const ExchangedWord exchanged_;
     const uint64_t* words_;
     size_t count_;
     uint64_t copy_[kCopiedBytes / sizeof(uint64_t)];
@@ -274,11 +274,11 @@ uint64_t CallStackLog::mix_code_words(const StackWords& stack, const Walk& walke
 
 uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters& registers,
                                 uint64_t pc, uint64_t stack_pointer, uint64_t bytes,
-                                uint64_t exchanged, uint64_t original) {
+                                ExchangedWord exchanged) {
     if (!shard_.makes_calls()) {
         return 0;
     }
-    const StackWords stack(recorder, stack_pointer, exchanged, original);
+    const StackWords stack(recorder, stack_pointer, exchanged);
     Walk walked;
     walked.stack_pointer = stack_pointer;
     walk(stack, {pc, stack_pointer, frame_pointer(registers)}, walked);

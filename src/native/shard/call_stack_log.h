@@ -27,6 +27,13 @@
 
 namespace numascape {
 
+// A word on a stack that stands for the program's own one, such as a return address; 0: there is
+// none.
+struct ExchangedWord {
+    uint64_t word = 0;
+    uint64_t original = 0;
+};
+
 class CallStackLog {
   public:
     constexpr explicit CallStackLog(ShardWriter& shard) : shard_(shard) {}
@@ -47,10 +54,8 @@ class CallStackLog {
     // Identifies the call stack of code at `pc`, and writes it to the shard if it is new; 0 if the
     // process allows no system calls. For an allocation of at least a page (`bytes`), it includes
     // the Python functions that the thread executes.
-    // `exchanged` on the stack stands for the program's own value `original`.
     uint64_t identify(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
-                      uint64_t stack_pointer, uint64_t bytes, uint64_t exchanged = 0,
-                      uint64_t original = 0);
+                      uint64_t stack_pointer, uint64_t bytes, ExchangedWord exchanged = {});
     // DWARF's canonical frame address of the code at `pc`; 0 = unknown.
     uint64_t frame_address(uint64_t pc, uint64_t stack_pointer, uint64_t frame_pointer);
     // The code around `pc` with one description of its frames; false if there is none.
