@@ -20,7 +20,7 @@ def watched(program: Path) -> dict[str, Any]:
         words = ("--pid", str(running.pid), "--recorder", "damon", "--every", "2")
         seen: dict[str, Any] = {}
         seen["areas"] = {name: [area.start, area.pages] for name, area in running.areas.items()}
-        seen["result"] = command("record", *words, "--seconds", "6", "-o", "watched.numascape")
+        seen["result"] = command("record", *words, "--seconds", "9", "-o", "watched.numascape")
         seen["left"] = (ADMIN / "nr_kdamonds").read_text().strip()
         seen["end"] = running.end()
     return seen
