@@ -71,6 +71,10 @@ _KINDS_BY_TOUCH = (
 _KINDS_OF_TOUCHES = (Kind.ONE_FIRST_TOUCHER, Kind.DISPLACED_PAGES, Kind.MIGRATED_THREADS)
 
 
+_HAND_PAGES = (Kind.PRODUCER_CONSUMER, Kind.SHARED_BY_GROUPS, Kind.CHANGING_USERS)
+"""Findings about pages that go from one thread to another."""
+
+
 def find(
     trace: Trace, machine: Machine | None = None, files: SourceFiles | None = None
 ) -> list[Finding]:
@@ -98,7 +102,7 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     )
     travelling = {one.structure for one in found if one.kind in LINES_TRAVEL}
     found += packed_parts.diagnose(run, travelling)
-    found = _without_contradictions(_relevant(run, found))
+    found = _without_contradictions(_relevant(run, _without_consequences(found)))
     found = with_gains(run, found) if gains else without_gains(found)
     found = [replace(finding, threads=_in_places_of(run, finding.threads)) for finding in found]
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
@@ -205,6 +209,19 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
         if not members[0].to_do or share > MIN_GAIN or members[0].kind in LINES_TRAVEL:
             kept += [id(finding) for finding in members]
     return [finding for finding in found if id(finding) in set(kept)]
+
+
+def _without_consequences(found: Sequence[Finding]) -> list[Finding]:
+    """Leave out that lines travel with the same bytes, if threads hand pages to each other.
+
+    These findings say why, and their fix is the one for the lines, too.
+    """
+    handed = {finding.structure for finding in found if finding.kind in _HAND_PAGES}
+    return [
+        finding
+        for finding in found
+        if finding.kind is not Kind.LINE_TRUE_SHARING or finding.structure not in handed
+    ]
 
 
 def _without_contradictions(found: Sequence[Finding]) -> list[Finding]:

@@ -17,6 +17,7 @@ from numascape.findings import Finding, Kind, examine, findings_of
 from numascape.findings.diagnoses import changing_users, hot_pages
 from numascape.findings.diagnoses.cache_resident import is_cache_resident
 from numascape.findings.diagnoses.no_problem import why_none
+from numascape.findings.footprint import Footprint
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run, Subject
 from synthetic.in_memory import trace_of
@@ -205,7 +206,8 @@ def is_negligible(size_ratio: float) -> bool:
 
 def fetches_few_lines(lines_per_access: float) -> bool:
     rows = pl.DataFrame({"memory_lines": [round(lines_per_access * 1_000_000)]})
-    return is_cache_resident(cast(Subject, SimpleNamespace(rows=rows, working=1_000_000)))
+    subject = SimpleNamespace(rows=rows, working=1_000_000, footprint=Footprint())
+    return is_cache_resident(cast(Subject, subject))
 
 
 def size_is_reported(size: float) -> bool:

@@ -169,11 +169,17 @@ def test_a_cache_holds_what_is_used_most() -> None:
 
 
 def test_counted_lines_decide_whether_it_is_cache_resident() -> None:
-    def stays(lines: int) -> bool:
-        subject: Any = SimpleNamespace(rows=pl.DataFrame({"memory_lines": [lines]}), working=1280)
+    def stays(lines: int, pages: int = 32) -> bool:
+        subject: Any = SimpleNamespace(
+            rows=pl.DataFrame({"memory_lines": [lines]}),
+            working=1280,
+            footprint=Footprint(pages * PAGE, 1.0),
+        )
         return cache_resident.is_cache_resident(subject)
 
     assert (stays(10), stays(11)) == (True, False)
+    # It fits only into a cache that cores share.
+    assert not stays(10, pages=33)
     assert not cache_resident.is_cache_resident(SimpleNamespace(rows=pl.DataFrame()))  # type: ignore[arg-type]
 
 

@@ -23,6 +23,17 @@ def test_a_ring_belongs_to_its_producer_and_its_consumer() -> None:
     assert {one.kind for one in found} == {Kind.PRODUCER_CONSUMER, Kind.PARTITIONED}
 
 
+@pytest.mark.parametrize(("same_bytes", "kind"), [(1000, None), (0, Kind.LINE_FALSE_SHARING)])
+def test_what_is_handed_on_is_no_second_problem_of_its_lines(
+    same_bytes: int, kind: Kind | None
+) -> None:
+    pattern = handed()
+    pattern.take_lines(0, 0, (1, 2), (500_000, 1000, same_bytes))
+    found = {one.kind for one in findings_of(run_of(pattern)) if one.structure == 0}
+    # Different bytes of a line are a second one.
+    assert found == {kind or Kind.PRODUCER_CONSUMER}
+
+
 @pytest.mark.parametrize(
     ("size", "kind"),
     [(64, None), (8192, Kind.PRODUCER_CONSUMER), (400_000, Kind.PRODUCER_CONSUMER)],

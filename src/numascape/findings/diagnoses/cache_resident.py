@@ -25,16 +25,19 @@ from numascape.quantities import bytes_text, percent
 def is_cache_resident(subject: Subject) -> bool:
     """Whether each thread's part stays in its cache and is used again and again.
 
-    If lines from memory were counted, they decide. Otherwise the model is that a cache holds the
-    structures with most accesses per byte, and of structures with a similar number either all or
-    none. A structure that fits, and is much smaller than these, causes hardly any lines from memory
-    in either case.
+    What only fits into a cache that cores share, because the recorded input is small, does not
+    count. If lines from memory were counted, they decide. Otherwise the model is that a cache holds
+    the structures with most accesses per byte, and of structures with a similar number either all
+    or none. A structure that fits, and is much smaller than these, causes hardly any lines from
+    memory in either case.
     """
     if not subject.rows.height:
         return False
+    size, again = subject.footprint.size, subject.footprint.reuse
+    if size > DEFAULT_CACHE_BYTES:
+        return False
     if LINES in subject.rows.columns:
         return int(subject.rows[LINES].sum()) <= MAX_LINES_PER_ACCESS * subject.working
-    size, again = subject.footprint.size, subject.footprint.reuse
     if again < MIN_REUSE:
         return False
     hotter = (
@@ -43,8 +46,6 @@ def is_cache_resident(subject: Subject) -> bool:
         if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
     )
     beside = sum(one.size for one in hotter if one.reuse * MAX_REUSE_RATIO > again)
-    if size > DEFAULT_CACHE_BYTES:
-        return False
     return size + beside <= DEFAULT_CACHE_BYTES or size <= MAX_NEGLIGIBLE_SIZE * beside
 
 
