@@ -18,7 +18,8 @@ from rich.console import Console
 
 from bench.measure import machine
 from bench.tables import ResultTable, print_table, write_results
-from numascape.plan import Plan, StructureRule, write_plan
+from numascape.plan import Plan, StructureRule
+from numascape.plan.document import write_plan
 
 console = Console(stderr=True)
 KERNELS: Final = Path(__file__).parent / "kernels"

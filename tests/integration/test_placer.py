@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 import numascape
-from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
+from numascape.plan import Plan, StructureRule, ThreadRule
+from numascape.plan.document import write_plan
 
 CPUS = sorted(os.sched_getaffinity(0))
 FIRST, LAST = CPUS[0], CPUS[-1]

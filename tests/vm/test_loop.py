@@ -24,7 +24,8 @@ from integration.conftest import EXAMPLES, make
 from numascape.atomic import replacing_file
 from numascape.comparison import Comparison, compare_traces
 from numascape.placement.planning import make_plan
-from numascape.plan import Plan, write_plan
+from numascape.plan import Plan
+from numascape.plan.document import write_plan
 from numascape.prediction.layout import nodes_by_plan
 from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import predict

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from integration.conftest import EXAMPLES, make
-from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
+from numascape.plan import Plan, StructureRule, ThreadRule
+from numascape.plan.document import write_plan
 from vm.conftest import Boot
 from vm.guest import GuestNode
 

@@ -74,7 +74,7 @@ class _Results(Trace):
         return Scenarios(self, target, threads, phases=self._phases()).predict(names)
 
     def plan(self, machine: Machine | str | os.PathLike[str] | None = None) -> Plan:
-        """A plan for threads and pages: write it with `numascape.plan.write_plan`."""
+        """A plan for threads and pages: write it with `write_plan` of `numascape.plan.document`."""
         from numascape.placement.planning import make_plan
 
         return make_plan(self, _opened(machine) or self.info.machine)

@@ -180,7 +180,7 @@ def _wanted(
         with cache_move(scope.file, scope.tensors, policy or "") as move:
             yield move
     elif plan is not None:
-        from numascape.plan import read_plan
+        from numascape.plan.document import read_plan
 
         yield move_by_plan(one_target(pid or ""), read_plan(plan), scope.threads)
     else:

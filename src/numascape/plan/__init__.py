@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans: the CPUs of threads and the nodes of pages, as data and as a document."""
+"""Plans: the CPUs of threads and the nodes of pages, as data; `document` reads and writes them.
 
-from numascape.plan.document import read_plan, write_plan
+The document is a module of its own, because predictions need plans, and loading its checks takes
+longer than all of them.
+"""
+
 from numascape.plan.plan import Plan, StructureRule, ThreadRule
 
-__all__ = ["Plan", "StructureRule", "ThreadRule", "read_plan", "write_plan"]
+__all__ = ["Plan", "StructureRule", "ThreadRule"]

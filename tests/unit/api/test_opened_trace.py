@@ -14,7 +14,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import numascape
-from numascape.plan import read_plan, write_plan
+from numascape.plan.document import read_plan, write_plan
 from numascape.trace.summary import structure_summary
 from synthetic.heat import heat
 from synthetic.patterns import seismic

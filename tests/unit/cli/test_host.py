@@ -16,7 +16,8 @@ from numascape.figures.drawing import save
 from numascape.figures.experiment_picture import draw_experiment
 from numascape.host.experiment import ExperimentPlan, ExperimentResult, results_csv
 from numascape.host.triads import Triad
-from numascape.plan import Plan, StructureRule, ThreadRule, write_plan
+from numascape.plan import Plan, StructureRule, ThreadRule
+from numascape.plan.document import write_plan
 from synthetic.page_cache import page_cache_results
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern

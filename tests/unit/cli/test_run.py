@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from numascape.cli.entry import run
-from numascape.plan import Plan, write_plan
+from numascape.plan import Plan
+from numascape.plan.document import write_plan
 
 
 @pytest.mark.parametrize(

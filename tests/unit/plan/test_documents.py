@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from numascape.errors import NumascapeError
-from numascape.plan import Plan, StructureRule, ThreadRule, read_plan, write_plan
-from numascape.plan.document import DOCUMENT, LARGEST_FILE
+from numascape.plan import Plan, StructureRule, ThreadRule
+from numascape.plan.document import DOCUMENT, LARGEST_FILE, read_plan, write_plan
 from numascape.plan.number_lists import parse_numbers
 from numascape.plan.variables import VARIABLES
 
