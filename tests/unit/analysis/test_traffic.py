@@ -27,6 +27,7 @@ def trace(nodes_of_threads: list[list[int]], node_of_page: dict[int, int]) -> An
             {"thread": list(threads), "nodes": nodes_of_threads},
             schema={name: SCHEMAS["threads"][name] for name in ("thread", "nodes")},
         ),
+        _results={},
     )
 
 
