@@ -9,7 +9,7 @@
 
 #include "rounds.h"
 
-enum { PAGES = 256, LARGEST_KB = 2 << 20 };
+enum { PAGES = 64, LARGEST_KB = 2 << 20 };
 
 static char* mapped(int protection) {
     void* start =
