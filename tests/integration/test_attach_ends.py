@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -107,14 +106,6 @@ def test_a_process_that_gave_up_privileges_is_refused(tmp_path: Path) -> None:
     with sleeping(give_up) as pid:
         wait_for(lambda: f"Uid:\t{NOBODY}" in Path(f"/proc/{pid}/status").read_text())
         expect_refusal(pid, tmp_path, "has given up privileges")
-
-
-def test_a_process_with_few_addresses_is_refused(tmp_path: Path) -> None:
-    with subprocess.Popen(["sleep", "1000"]) as process:
-        _, hard = resource.prlimit(process.pid, resource.RLIMIT_AS)
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (1 << 30, hard))
-        expect_refusal(process.pid, tmp_path, "1073741824 bytes of address space (ulimit -v)")
-        process.kill()
 
 
 LOCKING = "import ctypes; print(ctypes.CDLL(None).mlockall(1), flush=True); input()"

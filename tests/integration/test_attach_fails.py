@@ -26,15 +26,23 @@ def state(pid: int) -> tuple[list[str], list[str], set[str]]:
     return signals, maps, {entry.name for entry in (folder / "fd").iterdir()}
 
 
-@pytest.mark.parametrize("limit", ["RLIMIT_NOFILE", "RLIMIT_AS"])
-def test_a_process_at_its_limits_goes_on(programs: Path, tmp_path: Path, limit: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "refused"),
+    [
+        ("RLIMIT_NOFILE", "the recorder cannot be put into process"),
+        ("RLIMIT_AS", "may have only 1048576 bytes of address space (ulimit -v)"),
+    ],
+)
+def test_a_process_at_its_limits_goes_on(
+    programs: Path, tmp_path: Path, limit: str, refused: str
+) -> None:
     with running(programs / "attached", "2") as process:
         before = state(process.pid)
         kind = getattr(resource, limit)
         least = {resource.RLIMIT_NOFILE: len(before[2]), resource.RLIMIT_AS: 1 << 20}[kind]
         limits = resource.prlimit(process.pid, kind)
         resource.prlimit(process.pid, kind, (least, limits[1]))
-        expect_refusal(process.pid, tmp_path, f"cannot be put into process {process.pid}")
+        expect_refusal(process.pid, tmp_path, refused)
         resource.prlimit(process.pid, kind, limits)
         assert state(process.pid) == before
         assert end(process) == ("right\n", 42)

@@ -30,6 +30,9 @@ _SOURCE_NAME = re.compile(
     r"|f|for|f77|ftn|f90|f95|f03|f08|f15|f18|fpp)",
     re.IGNORECASE | re.DOTALL,
 )
+# A trace has the second in which its recording started. A file may be written in the same second,
+# and compiled.
+_STARTED_WITHIN_S = 1.0
 LARGEST_FILE = 4 << 20
 LONGEST_LINE = 400
 FILES = 200
@@ -122,7 +125,7 @@ def readable_sources(info: TraceInfo, wanted: bool | None) -> SourceFiles | None
 def source_files(info: TraceInfo, host: Host, *, anywhere: bool) -> SourceFiles:
     """The files that the trace of `info` names; `anywhere`: even if `host` did not record it."""
     try:
-        before = datetime.fromisoformat(info.started).timestamp()
+        before = datetime.fromisoformat(info.started).timestamp() + _STARTED_WITHIN_S
     except (ValueError, OverflowError, OSError):
         before = float("-inf")
     return SourceFiles(anywhere or info.host == host, before)

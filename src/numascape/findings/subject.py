@@ -167,11 +167,8 @@ class Run:
     def subjects(self) -> tuple[Subject, ...]:
         """The structures with enough accesses for a diagnosis, most used first."""
         wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
-        parts, facts = kept_with(
-            self.trace,
-            "parts",
-            lambda: measured_work(self.trace, self.work, self.facts, wanted),
-        )
+        of = self.trace, self.work, self.facts, wanted
+        parts, facts = kept_with(self.trace, "parts", lambda: measured_work(*of))
         empty = self.work.clear()
         return tuple(
             Subject(

@@ -44,6 +44,14 @@ def test_a_start_that_is_no_time_is_before_all_files(tmp_path: Path, info: Trace
     assert source_files(right, info.host, anywhere=False).lines(file) == ["int a;"]
 
 
+def test_a_file_of_the_second_of_the_start_is_read(tmp_path: Path, info: TraceInfo) -> None:
+    run = dataclasses.replace(info, started="1970-01-01T00:00:02+00:00")
+    written = {seconds: file_of(tmp_path, seconds, f"{seconds}.c") for seconds in (2.9, 3.1)}
+    files = source_files(run, info.host, anywhere=False)
+    assert files.lines(written[2.9]) == ["int a;"]
+    assert files.lines(written[3.1]) is None
+
+
 def test_only_so_many_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FILES", 2)
     files = [file_of(tmp_path, 1, name) for name in ("a.c", "b.c", "c.c")]
