@@ -39,7 +39,7 @@ def test_threads_that_moved_are_found(guest_folder: Path) -> None:
     found = {f.kind: f for f in findings(guest_folder, "moved") if f.kind in ABOUT_NODES}
     assert found
     if Kind.MIGRATED_THREADS not in found:
-        assert "it must have moved" in found[Kind.DISPLACED_PAGES].why
+        assert "the thread moved after it" in found[Kind.DISPLACED_PAGES].why
 
 
 def test_a_full_node_is_told_from_a_policy(guest_folder: Path) -> None:
