@@ -166,6 +166,10 @@ MadeCall call_for_address_limit(const SystemCall& call) {
     return {true, 0};
 }
 
+void address_limit_after_fork() {
+    lock.reset();
+}
+
 void hand_over_address_limit() {
     SpinGuard guard(lock);
     if (is_kept) {

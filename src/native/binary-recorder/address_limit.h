@@ -21,6 +21,7 @@ bool concerns_limits(long number);
 MadeCall call_for_address_limit(const SystemCall& call);
 // Refuses a call that would map more memory than the limit allows.
 MadeCall hold_address_limit(const SystemCall& call);
+void address_limit_after_fork();
 // When the recorder leaves a process that continues: the kernel gets the limit.
 void hand_over_address_limit();
 

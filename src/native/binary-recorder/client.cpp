@@ -209,6 +209,7 @@ void forked(void*) {
     allocations_after_fork();
     memory.after_fork();
     locked_memory.end();
+    address_limit_after_fork();
     memory_regions.after_fork();
     regions_after_fork();
     phases_after_fork();
