@@ -229,6 +229,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["shared_page_accesses"] = result.shared_page_accesses;
     out["lost_faults"] = log.lost;
     out["hinting_counted"] = log.hinting_counted;
+    out["without_access"] = log.without_access;
     out["damaged"] = result.damaged;
     return out;
 }
@@ -237,7 +238,7 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
     const FaultLog log = read_faults(path, pid, 0);
     std::vector<uint64_t> time, address, pc;
     std::vector<uint32_t> tid, cpu;
-    std::vector<uint8_t> meaning;
+    std::vector<uint8_t> meaning, writes;
     for (const Fault& entry : log.faults) {
         time.push_back(entry.time_ns);
         address.push_back(entry.address);
@@ -245,6 +246,7 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
         tid.push_back(entry.tid);
         cpu.push_back(entry.cpu);
         meaning.push_back(static_cast<uint8_t>(entry.meaning));
+        writes.push_back(entry.writes ? 1 : 0);
     }
     Table events;
     events.add("time_ns", std::move(time));
@@ -253,10 +255,12 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
     events.add("tid", std::move(tid));
     events.add("cpu", std::move(cpu));
     events.add("meaning", std::move(meaning));
+    events.add("writes", std::move(writes));
     nb::dict out;
     out["events"] = nb::cast(std::move(events));
     out["lost"] = log.lost;
     out["hinting_counted"] = log.hinting_counted;
+    out["without_access"] = log.without_access;
     return out;
 }
 

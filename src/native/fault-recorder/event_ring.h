@@ -16,7 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock_samples.h"
 #include "fault_log.h"
+#include "sampled_registers.h"
 
 namespace numascape {
 
@@ -29,7 +31,7 @@ inline size_t page_bytes() {
     return static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The sample as `sample_type` below lays it out.
+// The sample as `sample_type` below lays it out. With registers, they follow.
 struct Sample {
     perf_event_header header;
     uint64_t ip;
@@ -73,6 +75,7 @@ struct Wanted {
     uint32_t precise = 0;    // precise_ip: 2 if the address must be that of the counted instruction
     uint64_t frequency = 0;  // per second, instead of the period
     FaultKind kind = FaultKind::kFault;
+    bool with_registers = false;  // of the program, from which the accesses follow
 };
 
 // The events of some threads on one CPU.
@@ -95,21 +98,22 @@ class Ring {
     bool opened() const { return header_ != nullptr; }
     int file() const { return file_; }
 
-    // Appends all available samples; returns how many faults were lost.
-    uint64_t drain(std::vector<FaultEntry>& out) {
+    // Appends all available samples; returns how many faults were lost. `clock` makes accesses of
+    // the samples that have registers.
+    uint64_t drain(std::vector<FaultEntry>& out, ClockSamples& clock) {
         const char* data = reinterpret_cast<const char*>(header_) + page_bytes();
         const size_t bytes = wanted_.ring_pages * page_bytes();
         const uint64_t head = __atomic_load_n(&header_->data_head, __ATOMIC_ACQUIRE);
         uint64_t tail = header_->data_tail;
         uint64_t lost = 0;
         while (tail < head) {
-            char room[sizeof(Sample) + 64];
+            char room[sizeof(Sample) + sizeof(RecordedRegisters) + 64];
             const auto* header = reinterpret_cast<const perf_event_header*>(data + tail % bytes);
             const size_t size = header->size;
             for (size_t i = 0; i < size && i < sizeof room; ++i) {  // it may wrap around
                 room[i] = data[(tail + i) % bytes];
             }
-            lost += read_record(room, std::min(size, sizeof room), out);
+            lost += read_record(room, std::min(size, sizeof room), out, clock);
             tail += size;
         }
         __atomic_store_n(&header_->data_tail, tail, __ATOMIC_RELEASE);
@@ -118,9 +122,12 @@ class Ring {
 
   private:
     // Returns the number of lost faults that the record is about.
-    uint64_t read_record(const char* record, size_t size, std::vector<FaultEntry>& out) const {
+    uint64_t read_record(const char* record, size_t size, std::vector<FaultEntry>& out,
+                         ClockSamples& clock) const {
         const auto header = read<perf_event_header>(record);
-        if (header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
+        if (header.type == PERF_RECORD_SAMPLE && wanted_.with_registers) {
+            read_registers_of(record, size, out, clock);
+        } else if (header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
             const auto sample = read<Sample>(record);
             // The processor does not know each address, and the kernel's memory is not asked for.
             if (wanted_.kind != FaultKind::kSample ||
@@ -145,6 +152,17 @@ class Ring {
         }
         return 0;
     }
+    static void read_registers_of(const char* record, size_t size, std::vector<FaultEntry>& out,
+                                  ClockSamples& clock) {
+        SampledRegisters registers;
+        if (size >= sizeof(Sample) + sizeof(RecordedRegisters) &&
+            read_registers(record + sizeof(Sample), registers)) {
+            const auto sample = read<Sample>(record);
+            clock.add({sample.time, 0, registers.pc, sample.pid, sample.tid, sample.cpu,
+                       FaultKind::kSample},
+                      registers, out);
+        }
+    }
     template <typename Record>
     static Record read(const char* from) {
         Record record;
@@ -167,6 +185,11 @@ class Ring {
         }
         attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                  PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+        if (wanted_.with_registers) {
+            attributes.sample_type |= PERF_SAMPLE_REGS_USER;
+            attributes.sample_regs_user = kWantedRegisters;
+            attributes.exclude_kernel = 1;
+        }
         attributes.inherit = 1;
         attributes.task = wanted_.processes;
         attributes.comm = wanted_.processes;

@@ -45,6 +45,8 @@ constexpr int kCannotRecord = 125;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 constexpr int kPollMs = 50;
+// Soon after a sample of the clock, because memory is read then.
+constexpr int kClockPollMs = 5;
 constexpr uint64_t kClockPeriodNs = 2000003;  // no multiple of anything that programs do
 
 std::string error_file;
@@ -181,6 +183,7 @@ class Recording {
     // Also these events, into the same file.
     void add(const std::vector<pid_t>& threads, const Wanted& wanted, bool optional,
              const char* what) {
+        with_registers_ = with_registers_ || wanted.with_registers;
         for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
             Ring ring(cpu, threads.front(), wanted);
             if (ring.opened()) {
@@ -205,6 +208,7 @@ class Recording {
             watched_->look_at_all_of(static_cast<uint32_t>(running));
         }
     }
+    int poll_ms() const { return with_registers_ ? kClockPollMs : kPollMs; }
     void wait_on(std::vector<pollfd>& waiting) const {
         for (const Ring& ring : rings_) {
             waiting.push_back({ring.file(), POLLIN, 0});
@@ -213,29 +217,39 @@ class Recording {
     void drain() {
         entries_.clear();
         const uint64_t began = realtime_ns();
+        clock_samples_.begin_round();
         for (Ring& ring : rings_) {
-            header_.lost += ring.drain(entries_);
+            header_.lost += ring.drain(entries_, clock_samples_);
         }
         if (watched_) {
             watched_->follow(entries_, began);
         }
-        file_.write(reinterpret_cast<const char*>(entries_.data()),
-                    static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
-        file_.flush();
+        write_entries();
     }
     void finish() {
         drain();
+        entries_.clear();
+        clock_samples_.finish(entries_);
+        write_entries();
         file_.seekp(0);
         file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
         file_.close();
     }
 
   private:
+    void write_entries() {
+        file_.write(reinterpret_cast<const char*>(entries_.data()),
+                    static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
+        file_.flush();
+    }
+
     std::ofstream file_;
     FaultHeader header_{};
     std::vector<Ring> rings_;
     std::vector<FaultEntry> entries_;
     std::optional<WatchedProcesses> watched_;
+    ClockSamples clock_samples_;
+    bool with_registers_ = false;
 };
 
 // Events with the addresses of accesses, in the words TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD,
@@ -253,6 +267,9 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
         if (fields.fail()) {
             fail(kCannotRecord, "not an event: " + word);
         }
+        // The clock's samples have no address.
+        wanted.with_registers =
+            wanted.type == PERF_TYPE_SOFTWARE && wanted.event == PERF_COUNT_SW_TASK_CLOCK;
         found.push_back(wanted);
     }
     return found;
@@ -294,7 +311,7 @@ int record_running(const std::string& directory, pid_t pid, double seconds,
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (stopped == 0 && waiting.front().revents == 0 &&
            (seconds == 0 || std::chrono::steady_clock::now() < end)) {
-        poll(waiting.data(), waiting.size(), kPollMs);
+        poll(waiting.data(), waiting.size(), faults.poll_ms());
         faults.drain();
     }
     faults.finish();
@@ -323,7 +340,7 @@ int record_program(const std::string& directory, const std::string& what,
     }
     int status = 0;
     while (waitpid(program, &status, WNOHANG) != program) {
-        poll(waiting.data(), waiting.size(), kPollMs);
+        poll(waiting.data(), waiting.size(), events.poll_ms());
         events.drain();
     }
     events.finish();

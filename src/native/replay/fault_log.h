@@ -8,7 +8,8 @@
 // page. The event does not say that a fault is a hinting fault. The recorder therefore also checks,
 // between two rounds of faults, which pages are in memory (`kLook` and the following).
 //
-// The log may also have samples of accesses, which the processor takes (`kSample`).
+// The log may also have samples of accesses, which the processor takes, or which follow from
+// samples of the clock (`kSample` and the following).
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,12 @@ enum class FaultKind : uint32_t {
     kToCopy,    // may fault for another reason: they are shared until they are written, swapped
                 // out, being brought in after a fault, or being moved
     kGone,      // are not in memory any more
-    // Thread `tid` accessed `address` at `pc`: one access of many.
+    // Thread `tid` accessed `address` at `pc`: one access of many. A write, if it is known to be
+    // one.
     kSample,
+    kSampledWrite,
+    // A sample of the clock at `pc`, near which no access with a known address is.
+    kNoAccess,
 };
 
 // Most pages of one entry.
@@ -68,12 +73,14 @@ struct Fault {
     uint64_t time_ns, address, pc;
     uint32_t tid, cpu;
     FaultMeaning meaning;
-    uint64_t since_ns;  // unless a first touch: when the page was last known to be in memory
+    uint64_t since_ns;    // unless a first touch: when the page was last known to be in memory
+    bool writes = false;  // known of samples only
 };
 
 struct FaultLog {
     uint64_t lost = 0;
     uint64_t hinting_counted = 0;  // by the kernel, of all processes, while it was looked
+    uint64_t without_access = 0;   // samples of the clock
     std::vector<Fault> faults;     // in order of time
 };
 

@@ -40,8 +40,13 @@ FaultLog FaultMeanings::apply(const std::vector<FaultEntry>& entries) {
                 meanings.forked();
                 break;
             case FaultKind::kSample:
+            case FaultKind::kSampledWrite:
                 log.faults.push_back({entry.time_ns, entry.address, entry.pc, entry.tid, entry.cpu,
-                                      FaultMeaning::kHinting, entry.time_ns});
+                                      FaultMeaning::kHinting, entry.time_ns,
+                                      entry.kind == FaultKind::kSampledWrite});
+                break;
+            case FaultKind::kNoAccess:
+                ++log.without_access;
                 break;
             case FaultKind::kExec:
                 break;

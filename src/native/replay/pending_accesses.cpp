@@ -5,40 +5,27 @@
 
 namespace numascape {
 
-void PendingAccesses::add(const Fault& fault, uint32_t page) {
-    faults_[page].push_back(fault);
+void PendingAccesses::add(const SampledAccess& access, uint32_t page) {
+    accesses_[page].push_back(access);
 }
 
 void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
-    auto fault = faults_.lower_bound(pages.first);
-    for (; fault != faults_.end() && fault->first < pages.end; fault = faults_.erase(fault)) {
-        for (const Fault& each : fault->second) {
-            attribute(each, fault->first, time);
+    auto at = accesses_.lower_bound(pages.first);
+    for (; at != accesses_.end() && at->first < pages.end; at = accesses_.erase(at)) {
+        for (const SampledAccess& each : at->second) {
+            attribute(each, at->first, time);
         }
     }
     attribute_samples(pages, time);
 }
 
-void PendingAccesses::attribute(const Fault& fault, uint32_t page, uint64_t time) {
-    const uint64_t hinting = fault.hinting ? 1 : 0;
-    counts_.count(page, {fault.thread, fault.phase, false}, {hinting, 1 - hinting}, time);
-    if (fault.pc != 0) {
-        const uint32_t site = sites_.add_read(fault.pc, fault.phase);
-        attribute(Sample{site, fault.phase, 1, fault.time, true}, page, time);
+void PendingAccesses::attribute(const SampledAccess& access, uint32_t page, uint64_t time) {
+    const CountPair one{access.writes ? 0U : 1U, access.writes ? 1U : 0U};
+    counts_.count(page, {access.thread, access.phase, false}, one, time);
+    if (access.pc != 0) {
+        const uint32_t site = sites_.add_access(access.pc, access.phase, access.writes);
+        attribute(Sample{site, access.phase, 1, access.time, true}, page, time);
     }
-}
-
-void PendingAccesses::attribute_accesses(WindowPages pages, uint64_t time) {
-    auto at = faults_.lower_bound(pages.first);
-    for (; at != faults_.end() && at->first < pages.end; ++at) {
-        std::erase_if(at->second, [&](const Fault& fault) {
-            if (fault.hinting) {
-                attribute(fault, at->first, time);
-            }
-            return fault.hinting;
-        });
-    }
-    attribute_samples(pages, time);
 }
 
 void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {

@@ -17,8 +17,9 @@
 
 namespace numascape {
 
-// Faults, samples and transfers of lines by page, until the owner of the page is known. They have
-// the same owner as the counts of their page. It is known when the counts leave the tables.
+// Sampled accesses, samples of blocks, and transfers of lines by page, until the owner of the page
+// is known. They have the same owner as the counts of their page. It is known when the counts leave
+// the tables.
 class PendingAccesses {
   public:
     PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
@@ -45,20 +46,17 @@ class PendingAccesses {
         samples_[page].push_back({&sample, thread});
     }
 
-    struct Fault {
+    struct SampledAccess {
         uint32_t thread;
         uint32_t phase;
-        uint64_t pc;  // of a hinting fault
+        uint64_t pc;  // 0: of the kernel
         uint64_t time;
-        bool hinting;
+        bool writes;
     };
-    void add(const Fault& fault, uint32_t page);
+    void add(const SampledAccess& access, uint32_t page);
 
     // The counts of the pages leave the tables at `time`.
     void attribute(WindowPages pages, uint64_t time);
-    // The same, but the first touches of the pages wait for the next owner. So the faults that are
-    // first touches wait, too.
-    void attribute_accesses(WindowPages pages, uint64_t time);
 
   private:
     struct Recorded {
@@ -82,7 +80,7 @@ class PendingAccesses {
     // The owner of these parts of the page, or of most of them, from `since` to `until`.
     std::optional<uint32_t> owner_of(uint32_t page, const PageParts& parts, uint64_t since,
                                      uint64_t until);
-    void attribute(const Fault& fault, uint32_t page, uint64_t time);
+    void attribute(const SampledAccess& access, uint32_t page, uint64_t time);
     void attribute_samples(WindowPages pages, uint64_t time);
 
     // The group of the owners of a page of small blocks.
@@ -101,7 +99,7 @@ class PendingAccesses {
     ThreadLives lives_;
     TransferColumns& transfers_out_;
     std::map<uint32_t, std::vector<Recorded>> samples_;
-    std::map<uint32_t, std::vector<Fault>> faults_;
+    std::map<uint32_t, std::vector<SampledAccess>> accesses_;
     std::map<uint32_t, std::vector<const TransfersRecord*>> transfers_;
 };
 

@@ -253,8 +253,8 @@ struct Replay {
 };
 
 // `parents` are the shards that this process was forked from, oldest first; they contain earlier
-// blocks. `faults` are those of this process. A hinting fault counts as one read, any other fault
-// as one write; the first of these other faults of a page is its first touch.
+// blocks. `faults` are those of this process. A hinting fault or sample counts as one read, or as
+// one write if it is known to be one. The first of the other faults of a page is its first touch.
 Replay replay(const ShardReader& shard, const std::vector<const ShardReader*>& parents,
               const std::vector<Fault>& faults = {}, const FramePlaces& frame_places = {});
 

@@ -124,7 +124,7 @@ void Replayer::begin_region(const RecordView& record) {
         return;
     }
     end_regions_within(region.address, region.bytes, region.time);
-    pending_.attribute_accesses(WindowPages::of(region.address, region.bytes), region.time);
+    pending_.attribute(WindowPages::of(region.address, region.bytes), region.time);
     owners_.begin_region(region);
 }
 
@@ -153,7 +153,7 @@ void Replayer::begin_frame(const RecordView& record) {
     for (const auto& [variable, address, bytes] :
          frames_.variables(frame, (record.header->flags & kFrameProbed) != 0)) {
         end_regions_within(address, bytes, frame.time);
-        pending_.attribute_accesses(WindowPages::of(address, bytes), frame.time);
+        pending_.attribute(WindowPages::of(address, bytes), frame.time);
         frames_.began(frame.end, owners_.begin_variable(
                                      {address, bytes, variable, record.header->id}, frame.time));
     }

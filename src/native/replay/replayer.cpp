@@ -187,7 +187,7 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
     const bool first =
         fault.meaning == FaultMeaning::kFirstTouch || mappings_.ended_after(page, since);
     if (!first && fault.meaning == FaultMeaning::kHinting) {
-        pending_.add({thread, phase_, by_kernel ? 0 : fault.pc, time, true}, page);
+        pending_.add({thread, phase_, by_kernel ? 0 : fault.pc, time, fault.writes}, page);
         out_.hinting.thread.push_back(thread);
         out_.hinting.time.push_back(time);
         return;
@@ -201,7 +201,6 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
                  false,  true,
                  false,  false};
     }
-    pending_.add({thread, phase_, 0, time, false}, page);
 }
 
 void Replayer::phase(const RecordView& record) {

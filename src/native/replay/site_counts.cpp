@@ -29,10 +29,11 @@ void SiteCounts::add_shared(uint32_t site, uint32_t phase, uint32_t group, doubl
     shared_.add({site, phase, group}, weight);
 }
 
-uint32_t SiteCounts::add_read(uint64_t pc, uint32_t phase) {
+uint32_t SiteCounts::add_access(uint64_t pc, uint32_t phase, bool is_write) {
     const auto [at, fresh] =
-        reads_.try_emplace(pc, Reads{static_cast<uint32_t>(reads_.size()), {}});
-    ++at->second.counts[phase];
+        sampled_.try_emplace(pc, Sampled{static_cast<uint32_t>(sampled_.size()), {}});
+    CountPair& counts = at->second.counts[phase];
+    ++(is_write ? counts.writes : counts.reads);
     return at->second.site;
 }
 
@@ -73,14 +74,14 @@ void SiteCounts::finish(SiteColumns& sites, SampleColumns& samples, SharedSample
             }
         }
     }
-    for (const auto& [pc, reads] : reads_) {
-        for (const auto& [phase, count] : reads.counts) {
-            sites.site.push_back(reads.site);
+    for (const auto& [pc, sampled] : sampled_) {
+        for (const auto& [phase, counts] : sampled.counts) {
+            sites.site.push_back(sampled.site);
             sites.phase.push_back(phase);
             sites.pc.push_back(pc);
-            sites.reads.push_back(count);
-            sites.writes.push_back(0);
-            sites.executions.push_back(count);
+            sites.reads.push_back(counts.reads);
+            sites.writes.push_back(counts.writes);
+            sites.executions.push_back(counts.reads + counts.writes);
         }
     }
     samples.reserve(samples_.size());

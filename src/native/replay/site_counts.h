@@ -26,8 +26,8 @@ class SiteCounts {
                     double whole);
     // A sample on a page that the owners of a group share (see SharedSampleColumns).
     void add_shared(uint32_t site, uint32_t phase, uint32_t group, double weight);
-    // One read by the instruction at `pc`, which has no block: its site.
-    uint32_t add_read(uint64_t pc, uint32_t phase);
+    // One sampled access by the instruction at `pc`, which has no block: its site.
+    uint32_t add_access(uint64_t pc, uint32_t phase, bool is_write);
     // Whether the accesses of the site may be writes.
     bool writes(uint32_t site) const;
     void finish(SiteColumns& sites, SampleColumns& samples, SharedSampleColumns& shared);
@@ -70,11 +70,11 @@ class SiteCounts {
     };
     SummedRows<Sample, Weights> samples_;
     SummedRows<SharedSample, double> shared_;
-    struct Reads {
+    struct Sampled {
         uint32_t site;
-        std::map<uint32_t, uint64_t> counts;  // by phase
+        std::map<uint32_t, CountPair> counts;  // by phase
     };
-    std::unordered_map<uint64_t, Reads> reads_;  // by pc
+    std::unordered_map<uint64_t, Sampled> sampled_;  // by pc
 };
 
 }  // namespace numascape

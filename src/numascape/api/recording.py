@@ -26,13 +26,15 @@ def record(
     every: float | None = None,
     traffic: bool = False,
     cache: str | None = None,
+    event: str | None = None,
+    frequency: int | None = None,
 ) -> OpenedTrace:
     """Run a program, record it, and open its trace. The options are those of `numascape record`.
 
     `program` is the program and its arguments. `output` is the folder of the trace; None is a
     folder in the directory for temporary files, which is not removed. `every` is the length in
     seconds of the time slices that are then the phases. `cache` is the cache that `traffic` models,
-    such as "2M,16,64".
+    such as "2M,16,64". `event` and `frequency` are for the recorder "samples".
 
     Raises NumascapeError if the program cannot be recorded. `trace.info.exit_status` is its exit
     status.
@@ -44,7 +46,8 @@ def record(
     if not command:
         raise NumascapeError("no program given: use numascape.record([PROGRAM, ARGUMENT, ...])")
     target = Path(output) if output is not None else _temporary(command[0])
-    options = RecordOptions(recorder, stack, lines, phases, every, choose_cache(traffic, cache))
+    modelled = choose_cache(traffic, cache)
+    options = RecordOptions(recorder, stack, lines, phases, every, modelled, event, frequency)
     run_recorder(RecordRequest(command, target, options), lambda _: None)
     return OpenedTrace.read(target)
 

@@ -43,6 +43,7 @@ _VALUES: Final[Mapping[str, tuple[str, Callable[[str], Any]]]] = {
     "--every": ("every", float),
     "--recorder": ("recorder", _one_of(*get_args(RecorderName))),
     "--event": ("event", str),
+    "--frequency": ("frequency", int),
     "--cache": ("cache", str),
 }
 

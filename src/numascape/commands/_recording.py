@@ -31,6 +31,7 @@ class AskedRecording:
     every: float | None = None
     recorder: RecorderName | None = None
     event: str | None = None
+    frequency: int | None = None
     traffic: bool = False
     cache: str | None = None
     measure_cost: bool = False
@@ -55,6 +56,7 @@ def record_as_asked(asked: AskedRecording) -> int:
         every_s=asked.every,
         cache=choose_cache(asked.traffic, asked.cache),
         event=asked.event,
+        frequency=asked.frequency,
     )
     launch = find_launch(os.environ) if asked.pid is None else None
     if launch is not None and launch.size != 1 and asked.measure_cost:

@@ -78,7 +78,7 @@ def record(
         typer.Option(
             help="binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
             "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
-            "samples: the processor's samples of accesses, and first touches. "
+            "samples: samples of accesses, and first touches, at about 2 % overhead. "
             "damon: with --pid, which memory is used, but not by which thread (root). "
             "Default: compiled if possible, else binary.",
             show_default=False,
@@ -88,8 +88,18 @@ def record(
         str | None,
         typer.Option(
             metavar="EVENT",
-            help="With --recorder samples: mem-loads, mem-stores (Intel), ibs_op (AMD), or "
-            "page-faults. Default: all of this processor.",
+            help="With --recorder samples: mem-loads, mem-stores (Intel), ibs_op (AMD), "
+            "task-clock (every machine), or page-faults. Default: all of this processor, or "
+            "task-clock if it has none.",
+            show_default=False,
+        ),
+    ] = None,
+    frequency: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --recorder samples: how many samples in a second of CPU time. "
+            "Default: 1000.",
             show_default=False,
         ),
     ] = None,
@@ -145,6 +155,7 @@ def record(
         every,
         recorder,
         event,
+        frequency,
         traffic,
         cache,
         measure_cost,

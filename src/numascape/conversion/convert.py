@@ -14,7 +14,7 @@ from numascape.conversion import seen_lines, transfers
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.lines import joined, merged
 from numascape.conversion.names import CallStack, Names
-from numascape.conversion.parts import ProcessTables, convert_group, counted_accesses
+from numascape.conversion.parts import ProcessTables, convert_group
 from numascape.conversion.phases import run_phases
 from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shard_groups import Member, ShardGroup, groups_of
@@ -115,13 +115,13 @@ def _assemble(
         return phases.renumbered_of(rows, process_of.gather(rows["structure"]))
 
     accesses = pl.concat(with_phases(part.accesses, part) for part in parts)
-    structures, numbers = _structures(table, parts, accesses)
+    structures, numbers = _structures(table, parts, _used(accesses, parts, session))
 
     def renumbered(rows: pl.DataFrame) -> pl.DataFrame:
         new = numbers.gather(rows["structure"]).alias("structure")
         return rows.with_columns(new).filter(pl.col("structure").is_not_null())
 
-    accesses = counted_accesses(renumbered(accesses), session)
+    accesses = renumbered(accesses)
     counts = _counts(session, shards)
     if counts == "first touches":
         accesses = accesses.clear()
@@ -175,12 +175,23 @@ def _instances(parts: list[ProcessTables]) -> pl.DataFrame:
     )
 
 
+def _used(accesses: pl.DataFrame, parts: list[ProcessTables], session: Session) -> pl.DataFrame:
+    """The structures and pages that are in the trace.
+
+    Samples miss most accesses, so every structure is in the trace that was touched.
+    """
+    rows = [accesses.select("structure", "page")]
+    if session.recorder in {"faults", "samples"}:
+        rows += [part.first_touch.select("structure", "page") for part in parts]
+    return pl.concat(rows)
+
+
 def _structures(
-    table: StructureTable, parts: list[ProcessTables], accesses: pl.DataFrame
+    table: StructureTable, parts: list[ProcessTables], used_pages: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.Series]:
     """The table of used structures, and the new id by the old one, null if unused."""
     extents = pl.concat([part.extents for part in parts])
-    used = accesses.group_by("structure").agg(seen=pl.col("page").max() + 1)
+    used = used_pages.group_by("structure").agg(seen=pl.col("page").max() + 1)
     # A page may be touched by the kernel only, whose accesses the recorder does not count.
     touched = (
         pl.concat(
@@ -347,6 +358,9 @@ def _info(
             *_counted_totals(shards, counts),
         ),
         attributed_share=share,
-        unseen=(*_end_not_seen(session), *not_seen(shards, every, session.recorder)),
+        unseen=(
+            *_end_not_seen(session),
+            *not_seen(shards, every, session.recorder, session.options.event),
+        ),
         part=_part(session, begin),
     )

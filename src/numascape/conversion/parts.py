@@ -132,7 +132,7 @@ def convert_group(
     placement = owned.located(group.placement, ["node"], divided=False)
     sites = Sites(group.sites, owned.samples().by_structure())
     group.free_samples()
-    lines = count_lines(sites, counted_accesses(accesses, session), names.lines)
+    lines = count_lines(sites, accesses, names.lines)
     return ProcessTables(
         tuple(member.process for member in group.members),
         accesses,
@@ -157,13 +157,6 @@ def _accesses(owned: _Owned, session: Session) -> pl.DataFrame:
     accesses = owned.located(known, ["thread", "phase", *counted], divided=True)
     accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], counted)
     return accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
-
-
-def counted_accesses(accesses: pl.DataFrame, session: Session) -> pl.DataFrame:
-    """Leave out page faults that are not samples of accesses: see Shard."""
-    if session.recorder not in {"faults", "samples"}:
-        return accesses
-    return accesses.filter(pl.col("reads") > 0).with_columns(writes=pl.lit(0, dtype=pl.UInt64))
 
 
 def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:

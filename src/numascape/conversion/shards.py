@@ -116,10 +116,11 @@ class Shard:
     of `sites` that is not a code address; the compiler wrote it. Times are in ticks; `nanoseconds`
     converts them. `counted` is the sum of all reads and writes in the recorder's counters, before
     their owners are known.
-    If page faults were recorded, `counts` has hinting faults as reads and other faults as writes.
+    If page faults were recorded, `counts` has hinting faults as reads, and no other faults.
     `hinting` has the times of the hinting faults in order. `hinting_counted` is how many the kernel
-    counted in the same time, for all processes. Samples of
-    accesses count as hinting faults.
+    counted in the same time, for all processes. Samples of accesses count as hinting faults, and as
+    writes if they are known to be writes. `without_access` is the number of samples of the clock
+    without an access.
     """
 
     path: Path
@@ -147,6 +148,7 @@ class Shard:
     lost_faults: int
     hinting: pl.Series
     hinting_counted: int
+    without_access: int
 
     @cached_property
     def ranks(self) -> dict[int, int]:
@@ -272,6 +274,7 @@ def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
         lost_faults=raw["lost_faults"],
         hinting=pl.DataFrame(raw["hinting"])["time"],
         hinting_counted=raw["hinting_counted"],
+        without_access=raw["without_access"],
     )
 
 

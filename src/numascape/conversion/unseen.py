@@ -7,6 +7,7 @@ from numascape._native import shard as native
 from numascape.conversion.shards import Shard
 from numascape.conversion.uncounted import describe_uncounted
 from numascape.quantities import share_text
+from numascape.recording.options import TASK_CLOCK
 from numascape.trace.counting import counts_of_faults
 
 # What each flag of a shard means for the reader, in the order of the sentences.
@@ -98,17 +99,44 @@ def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
     return sentences
 
 
+_BLOCKS_AND_TOUCHES = (
+    "On heap pages with several blocks, samples are divided among the blocks by their bytes. The "
+    "first touch of each page (thread, source line, node) is exact."
+)
+
+
 def unseen_of_samples(samples: int, lost: int) -> list[str]:
     """Describe what a recording of `samples` does not contain; `lost` events are missing."""
     sentences = [
         f"Accesses are sampled by the processor or the kernel: there are {samples} samples. All "
-        "other accesses are missing. All samples count as reads. On heap pages with several "
-        "blocks, samples are divided among the blocks by their bytes. The first touch of each page "
-        "(thread, source line, node) is exact."
+        f"other accesses are missing. All samples count as reads. {_BLOCKS_AND_TOUCHES}"
     ]
-    if lost:
-        sentences.append(f"{lost} events are missing: they came too fast to be read.")
-    return sentences
+    return [*sentences, *_lost_events(lost)]
+
+
+def unseen_of_clock(samples: int, without_access: int, lost: int) -> list[str]:
+    """Describe what samples of the clock do not contain.
+
+    `without_access` is the number of further samples without an access; `lost` events are missing.
+    """
+    sentences = [
+        f"Accesses are sampled by time: there are {samples} samples, at equal distances of each "
+        "thread's CPU time. A sample is one of the accesses that the thread makes next. So "
+        "the shares are shares of time, not of the number of accesses: code that waits for memory "
+        "has more samples. Where an address depends on a value in memory, the value was read some "
+        f"milliseconds later. {_BLOCKS_AND_TOUCHES}"
+    ]
+    if without_access:
+        share = share_text(without_access / (samples + without_access))
+        sentences.append(
+            f"{share} of the samples of the clock are missing: the thread made no access at this "
+            "point, or the address is unknown."
+        )
+    return [*sentences, *_lost_events(lost)]
+
+
+def _lost_events(lost: int) -> list[str]:
+    return [f"{lost} events are missing: they came too fast to be read."] if lost else []
 
 
 def _executed_without_us(shards: list[Shard]) -> int:
@@ -120,14 +148,25 @@ def _executed_without_us(shards: list[Shard]) -> int:
     return sum(shard.has(native.FLAG_REPLACED) and not shard.has(ended) for shard in last.values())
 
 
-def not_seen(shards: list[Shard], accesses: int, recorder: str = "binary") -> list[str]:
-    """Return one sentence per limitation; `accesses` is the total of the run."""
+def not_seen(
+    shards: list[Shard], accesses: int, recorder: str = "binary", event: str | None = None
+) -> list[str]:
+    """Return one sentence per limitation.
+
+    `accesses` is the total of the run, and `event` what the samples recorder sampled.
+    """
     sentences: list[str] = []
     if recorder == "compiled":
         sentences.append(describe_uncounted(shards))
     if recorder == "samples":
         lost = max((shard.lost_faults for shard in shards), default=0)
-        sentences += unseen_of_samples(sum(len(shard.hinting) for shard in shards), lost)
+        samples = sum(len(shard.hinting) for shard in shards)
+        without = sum(shard.without_access for shard in shards)
+        sentences += (
+            unseen_of_clock(samples, without, lost)
+            if event == TASK_CLOCK
+            else unseen_of_samples(samples, lost)
+        )
     if recorder == "faults":
         counted = max((shard.hinting_counted for shard in shards), default=0)
         lost = max((shard.lost_faults for shard in shards), default=0)

@@ -107,7 +107,7 @@ def _record_from_outside(
         progress(f"Looking at the memory of process {pid} with DAMON")
         tables, info = record_regions(pid, program, request.seconds, every)
         return RecordOutcome(target, write_trace(target, tables, info), 0, None)
-    events = chosen_events(request.options.event) if recorder == "samples" else []
+    events = chosen_events(request.options) if recorder == "samples" else []
     what = "samples and page faults" if events else "page faults"
     progress(f"Looking at the {what} of process {pid}")
     tables, info = record_running(pid, program, request.seconds, events, every)
@@ -152,9 +152,11 @@ def observe(
     if request.measure_cost:
         progress(f"Running {request.program[0]} without recording first, to compare")
         native_cpu_s = run_natively(request.program)
-    session = begin_session(
-        target, program, dataclasses.replace(request.options, recorder=recorder), part
-    )
+    options = dataclasses.replace(request.options, recorder=recorder)
+    if recorder == "samples":
+        # The trace says what was sampled.
+        options = dataclasses.replace(options, event=samples.event_of(options))
+    session = begin_session(target, program, options, part)
     failure = ""
     shown = place_on_terminal(request.pid) if request.show_status else None
     try:

@@ -19,12 +19,21 @@ import numpy as np
 import polars as pl
 
 from numascape._native import shard as native
-from numascape.conversion.unseen import unseen_of_faults, unseen_of_samples
+from numascape.conversion.unseen import unseen_of_clock, unseen_of_faults, unseen_of_samples
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
 from numascape.recorders.sampled_events import SampledEvent
-from numascape.samples.events import Event, Forked, NameGiven, RangeMapped, Recording, Sample
+from numascape.recording.options import TASK_CLOCK
+from numascape.samples.events import (
+    AccessKind,
+    Event,
+    Forked,
+    NameGiven,
+    RangeMapped,
+    Recording,
+    Sample,
+)
 from numascape.samples.tables import convert_samples
 from numascape.signals import signals_passed_on
 from numascape.trace.counting import count_moments, counts_of_faults
@@ -37,6 +46,8 @@ _INTERVAL_S = 0.05
 _LOOKING = 0.01
 # The events; the second is for hinting faults of the kernel's NUMA balancing, and samples.
 _EVENTS = ("page-faults", "sampled")
+# By whether the kernel knows that it was a write.
+_KINDS: tuple[AccessKind, ...] = ("unknown", "write")
 _MOVE_PAGES = 279  # move_pages(2); without target nodes, it only reports the nodes of pages
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")
 
@@ -141,18 +152,25 @@ def record_running(
             counts=counts,
             moments=0 if sampled else count_moments(events.filter("is_hinting")["time_ns"]),
             slice_ns=None if every_s is None else round(every_s * 1e9),
+            options={"event": ",".join(event.name for event in sampled)} if sampled else {},
             unseen=[
-                *(
-                    unseen_of_samples(hinting, int(log["lost"]))
-                    if sampled
-                    else unseen_of_faults(hinting, int(log["hinting_counted"]), int(log["lost"]))
-                ),
+                *_unseen(log, hinting, sampled),
                 "The program was already running when the recording started. Earlier first "
                 "touches and allocations are unknown. The heap is shown as one structure, and so "
                 "is all other memory without a name.",
             ],
         )
     )
+
+
+def _unseen(log: dict[str, Any], samples: int, sampled: Sequence[SampledEvent]) -> list[str]:
+    """What the samples of accesses, or the page faults, do not contain."""
+    lost = int(log["lost"])
+    if [event.name for event in sampled] == [TASK_CLOCK]:
+        return unseen_of_clock(samples, int(log["without_access"]), lost)
+    if sampled:
+        return unseen_of_samples(samples, lost)
+    return unseen_of_faults(samples, int(log["hinting_counted"]), lost)
 
 
 def _log_of(
@@ -187,10 +205,12 @@ def _log_of(
 
 
 def _samples(pid: int, events: pl.DataFrame, nodes: dict[int, int]) -> list[Event]:
-    columns = ("time_ns", "address", "pc", "tid", "cpu", "is_hinting", "page")
+    columns = ("time_ns", "address", "pc", "tid", "cpu", "is_hinting", "writes", "page")
     return [
-        Sample(pid, tid, cpu, at, _EVENTS[sampled], address, pc, "unknown", node=nodes.get(page))
-        for at, address, pc, tid, cpu, sampled, page in events.select(columns).iter_rows()
+        Sample(
+            pid, tid, cpu, at, _EVENTS[sampled], address, pc, _KINDS[writes], node=nodes.get(page)
+        )
+        for at, address, pc, tid, cpu, sampled, writes, page in events.select(columns).iter_rows()
     ]
 
 

@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events whose samples have the address of an access: those of this processor, and page faults.
+"""Events that sample accesses: those of this processor, page faults, and the clock of a thread.
 
 The kernel describes the events of a processor below /sys/bus/event_source/devices: a number for
 each kind, names of events with their fields, and the bits of each field
 (Documentation/ABI/testing/sysfs-bus-event_source-devices-format).
+
+The clock exists on every machine. Its samples have registers instead of addresses; numascape-faults
+computes from these which memory the next instructions access.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from numascape.errors import NumascapeError
+from numascape.recording.options import PAGE_FAULTS, TASK_CLOCK, RecordOptions
 
 FREQUENCY: Final = 1000
-"""Samples per second, CPU and event. A sample costs the processor some microseconds."""
-PAGE_FAULTS: Final = "page-faults"
+"""Samples per second, CPU and event, unless asked for. A sample costs some microseconds."""
+# Added to the clock's period: 1 000 003 is a prime number, so no multiple of what programs do.
+_NOT_ROUND_NS: Final = 3
 _DEVICES: Final = "sys/bus/event_source/devices"
 # Intel: cores of one kind, or of two. Loads that take some cycles, and stores (PEBS).
 _INTEL: Final = ("cpu", "cpu_core")
@@ -25,7 +30,7 @@ _INTEL_EVENTS: Final = ("mem-loads", "mem-stores")
 # AMD: instructions; those that access memory have addresses (IBS).
 _AMD: Final = "ibs_op"
 # From linux/perf_event.h.
-_SOFTWARE, _SOFTWARE_PAGE_FAULTS = 1, 2
+_SOFTWARE, _SOFTWARE_TASK_CLOCK, _SOFTWARE_PAGE_FAULTS = 1, 1, 2
 _PLACE: Final = re.compile(r"(config1?):([0-9]{1,2})(?:-([0-9]{1,2}))?")
 _LAST_BIT: Final = 63
 _PRECISE: Final = 2  # the address is that of the counted instruction
@@ -67,21 +72,27 @@ def hardware_events(root: Path = Path("/")) -> list[SampledEvent]:
     return found
 
 
-def chosen_events(name: str | None, root: Path = Path("/")) -> list[SampledEvent]:
-    """The events of a name, or those of the processor. Raises NumascapeError if there are none."""
+def chosen_events(options: RecordOptions, root: Path = Path("/")) -> list[SampledEvent]:
+    """The events of the options; without a name, the processor's, or the clock if it has none.
+
+    Raises NumascapeError if there is no event of this name.
+    """
+    name, frequency = options.event, options.frequency or FREQUENCY
     if name == PAGE_FAULTS:
-        event = SampledEvent(name, _SOFTWARE, _SOFTWARE_PAGE_FAULTS, frequency=0, period=1)
-        return [event]
-    events = hardware_events(root)
-    if name is not None:
-        events = [event for event in events if event.name == name]
-    if not events:
-        wanted = "" if name is None else f" {name[:40]!r}"
-        raise NumascapeError(
-            f"this processor, or this virtual machine, has no event{wanted} that samples the "
-            "addresses of accesses (PEBS of Intel, IBS of AMD): use another recorder"
-        )
-    return events
+        return [SampledEvent(name, _SOFTWARE, _SOFTWARE_PAGE_FAULTS, frequency=0, period=1)]
+    period = round(1e9 / frequency) + _NOT_ROUND_NS
+    clock = SampledEvent(TASK_CLOCK, _SOFTWARE, _SOFTWARE_TASK_CLOCK, frequency=0, period=period)
+    if name == TASK_CLOCK:
+        return [clock]
+    events = [replace(event, frequency=frequency) for event in hardware_events(root)]
+    if name is None:
+        return events or [clock]
+    if named := [event for event in events if event.name == name]:
+        return named
+    raise NumascapeError(
+        f"this processor, or this virtual machine, has no event {name[:40]!r} that samples the "
+        f"addresses of accesses (PEBS of Intel, IBS of AMD): use --event {TASK_CLOCK}"
+    )
 
 
 def _named(device: Path, name: str) -> SampledEvent | None:

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples recorder: the processor samples accesses; our runtime logs allocations meanwhile.
+"""The samples recorder: accesses are sampled, and our runtime logs allocations meanwhile.
 
 The samples of perf have addresses, but no names for blocks on the heap. Here the samples come from
-the same events, and the preloaded runtime of the compiled recorder logs each allocation, so that
-every sample belongs to a structure. Page faults are recorded, too: first touches are exact.
+the same events of the processor, or from a clock, and the preloaded runtime of the compiled
+recorder logs each allocation, so that every sample belongs to a structure. Page faults are
+recorded, too: first touches are exact.
 """
 
 from __future__ import annotations
 
 from numascape.recorders.faults import run_with_events
 from numascape.recorders.sampled_events import chosen_events
+from numascape.recording.options import TASK_CLOCK, RecordOptions
 from numascape.recording.session import Ended, Session
+
+
+def event_of(options: RecordOptions) -> str | None:
+    """The event that is sampled; None: all events of this processor.
+
+    Raises NumascapeError if there is no event of this name.
+    """
+    events = chosen_events(options)
+    return TASK_CLOCK if [event.name for event in events] == [TASK_CLOCK] else options.event
 
 
 def run(session: Session) -> Ended:
@@ -19,5 +30,5 @@ def run(session: Session) -> Ended:
     Raises NumascapeError if there is no event to sample, if the program could not be started, or if
     the kernel does not allow it.
     """
-    events = chosen_events(session.options.event)
+    events = chosen_events(session.options)
     return run_with_events(session, "--samples=" + ",".join(event.words for event in events))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host, parse_cache
@@ -14,6 +14,14 @@ RecorderName = Literal["binary", "compiled", "faults", "samples", "damon"]
 PhaseKind = Literal["all", "regions", "marks", "none"]
 
 _SHORTEST_SLICE_S = 0.01
+_HIGHEST_FREQUENCY: Final = 20_000
+"""A sample needs some microseconds of a CPU."""
+
+TASK_CLOCK: Final = "task-clock"
+"""The name that perf gives to the CPU time of a thread: an event of every machine."""
+
+
+PAGE_FAULTS: Final = "page-faults"
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,8 @@ class RecordOptions:
     counted. `lines`: source lines are found. `phases` is what begins a phase (`all`: parallel
     regions and marks). With `every_s`, phases are time slices of this many seconds instead. With a
     `cache`, memory traffic is counted, too. `event` is what the samples recorder samples; None: the
-    processor's events of memory.
+    processor's events of memory, or TASK_CLOCK if it has none.
+    `frequency` is the number of samples in a second of CPU time; None: 1000.
 
     Raises NumascapeError if the options contradict each other.
     """
@@ -36,6 +45,7 @@ class RecordOptions:
     every_s: float | None = None
     cache: ModelledCache | None = None
     event: str | None = None
+    frequency: int | None = None
 
     def __post_init__(self) -> None:
         if self.every_s is not None and not _SHORTEST_SLICE_S <= self.every_s < float("inf"):
@@ -50,6 +60,20 @@ class RecordOptions:
 
         if self.event is not None and self.recorder != "samples":
             raise NumascapeError("--event needs --recorder samples: only it samples events")
+        if self.frequency is not None:
+            self._check_frequency(self.frequency)
+
+    def _check_frequency(self, frequency: int) -> None:
+        if self.recorder != "samples":
+            raise NumascapeError("--frequency needs --recorder samples: only it samples events")
+        if self.event == PAGE_FAULTS:
+            raise NumascapeError(
+                f"--event {PAGE_FAULTS} samples every fault: leave out --frequency"
+            )
+        if not 1 <= frequency <= _HIGHEST_FREQUENCY:
+            raise NumascapeError(
+                f"{frequency} samples per second are not possible: use 1 to {_HIGHEST_FREQUENCY}"
+            )
 
     @property
     def records_regions(self) -> bool:

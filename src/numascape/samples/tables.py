@@ -349,7 +349,7 @@ def _info(
         recorder=Recorder(
             recording.recorder,
             installed_version(),
-            {},
+            recording.options,
             recording.counts,
             recording.moments,
         ),

@@ -18,7 +18,7 @@ ObserverName = Literal["binary", "faults", "samples"]
 COSTS: Final[dict[ObserverName, str]] = {
     "binary": "each access is counted: the process is about 2 to 3 times slower meanwhile",
     "faults": "the hinting faults of the kernel's NUMA balancing are counted, at about 1 % cost",
-    "samples": "the processor samples accesses",
+    "samples": "accesses are sampled, at a cost of a few percent",
 }
 _BALANCES: Final = "proc/sys/kernel/numa_balancing"
 

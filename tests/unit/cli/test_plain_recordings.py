@@ -19,6 +19,7 @@ PLAIN = [
     "record --no-stack --no-lines --traffic --cache 1M,16,64 -- true",
     "record --no-stack --stack --recorder faults --phases none -- true",
     "record --ranks 0,7 --recorder samples --event page-faults true",
+    "record --recorder samples --frequency 99 true",
     "record --every 0.5 -- true",
 ]
 NOT_PLAIN = [

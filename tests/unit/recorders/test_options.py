@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the user chose for a recording, checked once."""
 
+from dataclasses import replace
+
 import pytest
 
 from numascape.errors import NumascapeError
@@ -40,6 +42,24 @@ def test_a_cache_needs_traffic() -> None:
     assert choose_cache(traffic=True, cache="1M,16,64") == CACHE
     with pytest.raises(NumascapeError, match="--cache needs --traffic"):
         choose_cache(traffic=False, cache="1M,16,64")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (RecordOptions("binary"), "--frequency needs --recorder samples"),
+        (RecordOptions("samples", event="page-faults"), "leave out --frequency"),
+    ],
+)
+def test_a_frequency_is_one_of_samples(options: RecordOptions, reason: str) -> None:
+    with pytest.raises(NumascapeError, match=reason):
+        replace(options, frequency=100)
+
+
+@pytest.mark.parametrize("frequency", [0, -1, 20_001])
+def test_a_frequency_is_possible(frequency: int) -> None:
+    with pytest.raises(NumascapeError, match="use 1 to 20000"):
+        RecordOptions("samples", frequency=frequency)
 
 
 def test_a_trace_tells_what_was_chosen() -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from numascape import NumascapeError
-from numascape.recorders.sampled_events import chosen_events, hardware_events
+from numascape.recorders.sampled_events import SampledEvent, hardware_events
+from numascape.recorders.sampled_events import chosen_events as events_of
+from numascape.recording.options import RecordOptions
 
 
 def device(root: Path, name: str, files: dict[str, str]) -> None:
@@ -16,6 +18,10 @@ def device(root: Path, name: str, files: dict[str, str]) -> None:
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text + "\n")
+
+
+def chosen_events(name: str | None, root: Path, frequency: int | None = None) -> list[SampledEvent]:
+    return events_of(RecordOptions("samples", event=name, frequency=frequency), root)
 
 
 def intel(root: Path, loads: str = "event=0xcd,umask=0x1,ldlat=3") -> None:
@@ -65,9 +71,18 @@ def test_a_field_without_a_value_is_set(tmp_path: Path) -> None:
     assert hardware_events(tmp_path)[0].config == 1 << 21 | 0xCD
 
 
-def test_a_processor_without_such_events_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NumascapeError, match="PEBS of Intel, IBS of AMD"):
-        chosen_events(None, tmp_path)
+def test_the_clock_is_sampled_where_the_processor_has_no_events(tmp_path: Path) -> None:
+    (event,) = chosen_events(None, tmp_path)
+    assert (event.name, event.words) == ("task-clock", "1:1:0:0:0:1000003")
+    assert chosen_events("task-clock", tmp_path, 100)[0].period == 10_000_003
+    intel(tmp_path)
+    assert [event.name for event in chosen_events(None, tmp_path)] == ["mem-loads", "mem-stores"]
+    assert {event.frequency for event in chosen_events(None, tmp_path, 99)} == {99}
+
+
+def test_an_event_that_the_processor_does_not_have_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NumascapeError, match=r"PEBS of Intel, IBS of AMD.*--event task-clock"):
+        chosen_events("mem-loads", tmp_path)
     intel(tmp_path)
     with pytest.raises(NumascapeError, match="no event 'cycles'"):
         chosen_events("cycles", tmp_path)

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "known_registers.h"
+
+namespace numascape {
+namespace {
+
+// Bits of RFLAGS.
+constexpr uint64_t kCarry = 1, kZero = 1 << 6, kSign = 1 << 7, kOverflow = 1 << 11;
+constexpr unsigned kAll = 64;
+
+uint64_t low(uint64_t value, unsigned bits) {
+    return bits >= kAll ? value : value & ((uint64_t{1} << bits) - 1);
+}
+
+bool sign_of(uint64_t value, unsigned bits) {
+    return (value >> (bits - 1) & 1) != 0;
+}
+
+uint64_t sign_extended(uint64_t value, unsigned bits) {
+    return bits < kAll && sign_of(value, bits) ? value | ~low(~uint64_t{0}, bits) : value;
+}
+
+unsigned bits_of(opnd_t operand) {
+    return 8 * opnd_size_in_bytes(opnd_get_size(operand));
+}
+
+size_t number_of(reg_id_t name) {
+    return static_cast<size_t>(reg_to_pointer_sized(name)) - DR_REG_RAX;
+}
+
+// ah, ch, dh, bh
+bool is_second_byte(reg_id_t name) {
+    return name >= DR_REG_AH && name <= DR_REG_BH;
+}
+
+bool is_sum(int opcode) {
+    return opcode == OP_add || opcode == OP_inc;
+}
+
+bool is_difference(int opcode) {
+    return opcode == OP_sub || opcode == OP_cmp || opcode == OP_dec || opcode == OP_neg;
+}
+
+}  // namespace
+
+KnownRegisters::KnownRegisters(const SampledRegisters& sampled, Loads loads)
+    : flags_{(sampled.flags & kCarry) != 0, (sampled.flags & kZero) != 0,
+             (sampled.flags & kSign) != 0, (sampled.flags & kOverflow) != 0},
+      loads_(std::move(loads)) {
+    for (size_t i = 0; i < kGeneralRegisters; ++i) {
+        general_[i] = sampled.general[i];
+    }
+}
+
+std::optional<uint64_t> KnownRegisters::address(opnd_t operand) const {
+    if (opnd_is_far_memory_reference(operand)) {
+        const reg_id_t segment = opnd_get_segment(operand);
+        if (segment == DR_SEG_FS || segment == DR_SEG_GS) {
+            return std::nullopt;
+        }
+    }
+    if (!opnd_is_base_disp(operand)) {
+        return reinterpret_cast<uint64_t>(opnd_get_addr(operand));
+    }
+    const reg_id_t base = opnd_get_base(operand), index = opnd_get_index(operand);
+    uint64_t sum = static_cast<uint64_t>(static_cast<int64_t>(opnd_get_disp(operand)));
+    unsigned bits = kAll;
+    for (const auto& [name, scale] : {std::pair{base, 1}, {index, opnd_get_scale(operand)}}) {
+        if (name == DR_REG_NULL) {
+            continue;
+        }
+        const Value value = reg_is_gpr(name) ? read(name) : std::nullopt;
+        if (!value) {
+            return std::nullopt;
+        }
+        bits = reg_is_32bit(name) ? 32 : bits;
+        sum += *value * static_cast<uint64_t>(scale);
+    }
+    return low(sum, bits);
+}
+
+// The order of the conditions is that of their numbers in instructions.
+std::optional<bool> KnownRegisters::takes(int opcode) const {
+    const bool is_short = opcode >= OP_jo_short && opcode <= OP_jnle_short;
+    if (!is_short && (opcode < OP_jo || opcode > OP_jnle)) {
+        return std::nullopt;
+    }
+    const int condition = opcode - (is_short ? OP_jo_short : OP_jo);
+    const auto& [carry, zero, sign, overflow] = flags_;
+    Flag holds;
+    switch (condition / 2) {
+        case 0:
+            holds = overflow;
+            break;
+        case 1:
+            holds = carry;
+            break;
+        case 2:
+            holds = zero;
+            break;
+        case 3:
+            holds = carry && zero ? Flag(*carry || *zero) : std::nullopt;
+            break;
+        case 4:
+            holds = sign;
+            break;
+        case 5:
+            break;  // parity
+        case 6:
+            holds = sign && overflow ? Flag(*sign != *overflow) : std::nullopt;
+            break;
+        default:
+            holds = sign && overflow && zero ? Flag(*zero || *sign != *overflow) : std::nullopt;
+    }
+    const bool negated = condition % 2 != 0;
+    return holds ? Flag(*holds != negated) : std::nullopt;
+}
+
+void KnownRegisters::execute(instr_t* instruction) {
+    const int opcode = instr_get_opcode(instruction);
+    Value result;
+    const auto source = [&](unsigned i) { return value(instr_get_src(instruction, i)); };
+    switch (opcode) {
+        case OP_mov_ld:
+        case OP_mov_st:
+        case OP_mov_imm:
+        case OP_movzx:
+            result = source(0);
+            break;
+        case OP_movsx:
+        case OP_movsxd:
+        case OP_cwde:
+            result = source(0);
+            if (result) result = sign_extended(*result, bits_of(instr_get_src(instruction, 0)));
+            break;
+        case OP_lea:
+            result = address(instr_get_src(instruction, 0));
+            break;
+        case OP_add:
+        case OP_sub:
+        case OP_and:
+        case OP_or:
+        case OP_xor:
+            result =
+                combine(instruction, source(1), source(0), bits_of(instr_get_src(instruction, 1)));
+            break;
+        case OP_cmp:
+        case OP_test:
+            combine(instruction, source(0), source(1), bits_of(instr_get_src(instruction, 0)));
+            return;
+        case OP_inc:
+        case OP_dec: {
+            const Flag carry = flags_.carry;
+            result = combine(instruction, source(0), 1, bits_of(instr_get_src(instruction, 0)));
+            flags_.carry = carry;
+            break;
+        }
+        case OP_neg:
+            result = combine(instruction, 0, source(0), bits_of(instr_get_src(instruction, 0)));
+            break;
+        case OP_shl:
+        case OP_shr:
+        case OP_sar:
+            result = shift(instruction);
+            break;
+        case OP_push:
+        case OP_push_imm:
+            push(source(0));
+            return;
+        case OP_call:
+            push(std::nullopt);
+            return;
+        case OP_pop: {
+            const Value value = pop();
+            const opnd_t destination = instr_get_dst(instruction, 0);
+            if (opnd_is_reg(destination)) {
+                write(opnd_get_reg(destination), value);
+            } else {
+                store(destination, value);
+            }
+            return;
+        }
+        case OP_ret:
+            pop();
+            return;
+        default:
+            if ((instr_get_arith_flags(instruction, DR_QUERY_INCLUDE_COND_DSTS) &
+                 EFLAGS_WRITE_ARITH) != 0) {
+                flags_ = {};
+            }
+    }
+    write_results(instruction, result);
+}
+
+void KnownRegisters::write_results(instr_t* instruction, Value result) {
+    for (int i = 0; i < instr_num_dsts(instruction); ++i) {
+        if (opnd_is_memory_reference(instr_get_dst(instruction, i))) {
+            store(instr_get_dst(instruction, i), result);
+        }
+    }
+    for (int i = 0; i < instr_num_dsts(instruction); ++i) {
+        const opnd_t destination = instr_get_dst(instruction, i);
+        if (opnd_is_reg(destination) && reg_is_gpr(opnd_get_reg(destination))) {
+            write(opnd_get_reg(destination), result);
+        }
+    }
+}
+
+KnownRegisters::Value KnownRegisters::value(opnd_t operand) const {
+    if (opnd_is_immed_int(operand)) {
+        return static_cast<uint64_t>(opnd_get_immed_int(operand));
+    }
+    if (opnd_is_reg(operand) && reg_is_gpr(opnd_get_reg(operand))) {
+        return read(opnd_get_reg(operand));
+    }
+    if (opnd_is_memory_reference(operand)) {
+        const Value from = address(operand);
+        return from ? load(*from, opnd_size_in_bytes(opnd_get_size(operand))) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+KnownRegisters::Value KnownRegisters::load(uint64_t address, size_t bytes) const {
+    for (auto stored = stored_.rbegin(); stored != stored_.rend(); ++stored) {
+        if (stored->address < address + bytes && address < stored->address + stored->bytes) {
+            const bool same = stored->address == address && stored->bytes == bytes;
+            return same ? stored->value : std::nullopt;
+        }
+    }
+    return loads_ ? loads_(address, bytes) : std::nullopt;
+}
+
+void KnownRegisters::store(opnd_t operand, Value value) {
+    const size_t bytes = opnd_size_in_bytes(opnd_get_size(operand));
+    if (const Value to = address(operand)) {
+        stored_.push_back(
+            {*to, bytes,
+             value ? Value(low(*value, 8 * static_cast<unsigned>(bytes))) : std::nullopt});
+    } else {
+        loads_ = nullptr;  // it may be anywhere
+        stored_.clear();
+    }
+}
+
+void KnownRegisters::push(Value value) {
+    Value& pointer = general_[DR_REG_RSP - DR_REG_RAX];
+    if (pointer) {
+        pointer = *pointer - 8;
+        stored_.push_back({*pointer, 8, value});
+    }
+}
+
+KnownRegisters::Value KnownRegisters::pop() {
+    Value& pointer = general_[DR_REG_RSP - DR_REG_RAX];
+    const Value value = pointer ? load(*pointer, 8) : std::nullopt;
+    if (pointer) pointer = *pointer + 8;
+    return value;
+}
+
+KnownRegisters::Value KnownRegisters::read(reg_id_t name) const {
+    const Value whole = general_[number_of(name)];
+    if (!whole || is_second_byte(name)) {
+        return std::nullopt;
+    }
+    return low(*whole, bits_of(opnd_create_reg(name)));
+}
+
+void KnownRegisters::write(reg_id_t name, Value value) {
+    Value& whole = general_[number_of(name)];
+    const unsigned bits = bits_of(opnd_create_reg(name));
+    if (value && bits >= 32) {
+        whole = low(*value, bits);  // 32 bits clear the others
+    } else if (value && whole && !is_second_byte(name)) {
+        whole = (*whole & ~low(~uint64_t{0}, bits)) | low(*value, bits);
+    } else {
+        whole = std::nullopt;
+    }
+}
+
+KnownRegisters::Value KnownRegisters::combine(instr_t* instruction, Value a, Value b,
+                                              unsigned bits) {
+    const int opcode = instr_get_opcode(instruction);
+    const bool clears = (opcode == OP_xor || opcode == OP_sub) &&
+                        opnd_same(instr_get_src(instruction, 0), instr_get_src(instruction, 1));
+    if (clears) {
+        a = b = 0;
+    }
+    if (!a || !b) {
+        flags_ = {};
+        return std::nullopt;
+    }
+    const uint64_t left = low(*a, bits), right = low(*b, bits);
+    uint64_t result = 0;
+    flags_.carry = flags_.overflow = false;
+    if (is_sum(opcode)) {
+        result = low(left + right, bits);
+        flags_.carry = result < left;
+        flags_.overflow = sign_of((left ^ result) & (right ^ result), bits);
+    } else if (is_difference(opcode)) {
+        result = low(left - right, bits);
+        flags_.carry = left < right;
+        flags_.overflow = sign_of((left ^ right) & (left ^ result), bits);
+    } else if (opcode == OP_or) {
+        result = left | right;
+    } else if (opcode == OP_xor) {
+        result = left ^ right;
+    } else {
+        result = left & right;
+    }
+    flags_.zero = result == 0;
+    flags_.sign = sign_of(result, bits);
+    return result;
+}
+
+KnownRegisters::Value KnownRegisters::shift(instr_t* instruction) {
+    flags_ = {};
+    const opnd_t operand = instr_get_src(instruction, 1);
+    const Value by = value(instr_get_src(instruction, 0)), from = value(operand);
+    const unsigned bits = bits_of(operand);
+    if (!by || !from) {
+        return std::nullopt;
+    }
+    const uint64_t places = *by & (bits == kAll ? 63 : 31);
+    switch (instr_get_opcode(instruction)) {
+        case OP_shl:
+            return low(*from << places, bits);
+        case OP_shr:
+            return *from >> places;
+        default:
+            return low(
+                static_cast<uint64_t>(static_cast<int64_t>(sign_extended(*from, bits)) >> places),
+                bits);
+    }
+}
+
+}  // namespace numascape

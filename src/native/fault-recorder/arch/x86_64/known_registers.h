@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of a thread's registers some instructions after a sample.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "dr_api.h"
+#include "sampled_registers.h"
+
+namespace numascape {
+
+// Executes arithmetic on registers. What other instructions compute is unknown, and so is what is
+// loaded from memory, unless `loads` reads it.
+class KnownRegisters {
+  public:
+    // The number of so many bytes at an address.
+    using Loads = std::function<std::optional<uint64_t>(uint64_t address, size_t bytes)>;
+
+    explicit KnownRegisters(const SampledRegisters& sampled, Loads loads = nullptr);
+
+    // The address of a memory operand; nothing if a register of it is unknown, for operands with
+    // several addresses (gathers), and relative to fs or gs, whose bases no sample has.
+    std::optional<uint64_t> address(opnd_t operand) const;
+    // Whether this conditional branch is taken.
+    std::optional<bool> takes(int opcode) const;
+    // Changes the registers as the instruction does.
+    void execute(instr_t* instruction);
+
+  private:
+    using Value = std::optional<uint64_t>;
+    using Flag = std::optional<bool>;
+    struct Flags {
+        Flag carry, zero, sign, overflow;
+    };
+
+    struct Stored {
+        uint64_t address;
+        size_t bytes;
+        Value value;
+    };
+
+    Value value(opnd_t operand) const;
+    Value load(uint64_t address, size_t bytes) const;
+    void store(opnd_t operand, Value value);
+    void push(Value value);
+    Value pop();
+    Value read(reg_id_t name) const;
+    void write(reg_id_t name, Value value);
+    // The result of an instruction with two operands, and its flags.
+    Value combine(instr_t* instruction, Value a, Value b, unsigned bits);
+    void set_result_flags(Value result, unsigned bits);
+    Value shift(instr_t* instruction);
+    // `result` to the destinations. Their addresses follow from the registers before.
+    void write_results(instr_t* instruction, Value result);
+
+    std::array<Value, kGeneralRegisters> general_;
+    Flags flags_;
+    Loads loads_;
+    std::vector<Stored> stored_;  // since the sample; the latest is last
+};
+
+}  // namespace numascape

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The registers of a thread that the kernel copies into a sample (PERF_SAMPLE_REGS_USER).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include <asm/perf_regs.h>
+#include <linux/perf_event.h>
+
+namespace numascape {
+
+inline constexpr size_t kGeneralRegisters = 16;
+
+// `general` in the order of their numbers in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi,
+// r8 to r15.
+struct SampledRegisters {
+    std::array<uint64_t, kGeneralRegisters> general;
+    uint64_t flags;
+    uint64_t pc;
+};
+
+// Bits 0 to 9 (without the segments), and 16 to 23.
+inline constexpr uint64_t kWantedRegisters = 0xff03ff;
+// As they are in a sample: the kind of process, and the registers by their bits.
+struct RecordedRegisters {
+    uint64_t abi;
+    uint64_t values[18];
+};
+
+// False for a process of 32 bits, or a sample without registers.
+inline bool read_registers(const char* from, SampledRegisters& registers) {
+    RecordedRegisters recorded;
+    std::memcpy(&recorded, from, sizeof recorded);
+    const uint64_t* v = recorded.values;
+    registers.general = {v[PERF_REG_X86_AX], v[PERF_REG_X86_CX], v[PERF_REG_X86_DX],
+                         v[PERF_REG_X86_BX], v[PERF_REG_X86_SP], v[PERF_REG_X86_BP],
+                         v[PERF_REG_X86_SI], v[PERF_REG_X86_DI]};
+    for (size_t i = 0; i < 8; ++i) {
+        registers.general[8 + i] = v[10 + i];
+    }
+    registers.flags = v[PERF_REG_X86_FLAGS];
+    registers.pc = v[PERF_REG_X86_IP];
+    return recorded.abi == PERF_SAMPLE_REGS_ABI_64;
+}
+
+}  // namespace numascape
