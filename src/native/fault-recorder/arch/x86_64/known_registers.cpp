@@ -79,41 +79,42 @@ std::optional<uint64_t> KnownRegisters::address(opnd_t operand) const {
     return low(sum, bits);
 }
 
-// The order of the conditions is that of their numbers in instructions.
 std::optional<bool> KnownRegisters::takes(int opcode) const {
-    const bool is_short = opcode >= OP_jo_short && opcode <= OP_jnle_short;
-    if (!is_short && (opcode < OP_jo || opcode > OP_jnle)) {
-        return std::nullopt;
-    }
-    const int condition = opcode - (is_short ? OP_jo_short : OP_jo);
+    return opcode >= OP_jo_short && opcode <= OP_jnle_short ? holds(opcode - OP_jo_short)
+           : opcode >= OP_jo && opcode <= OP_jnle           ? holds(opcode - OP_jo)
+                                                            : std::nullopt;
+}
+
+// The order of the conditions is that of their numbers in instructions.
+KnownRegisters::Flag KnownRegisters::holds(int condition) const {
     const auto& [carry, zero, sign, overflow] = flags_;
-    Flag holds;
+    Flag found;
     switch (condition / 2) {
         case 0:
-            holds = overflow;
+            found = overflow;
             break;
         case 1:
-            holds = carry;
+            found = carry;
             break;
         case 2:
-            holds = zero;
+            found = zero;
             break;
         case 3:
-            holds = carry && zero ? Flag(*carry || *zero) : std::nullopt;
+            found = carry && zero ? Flag(*carry || *zero) : std::nullopt;
             break;
         case 4:
-            holds = sign;
+            found = sign;
             break;
         case 5:
             break;  // parity
         case 6:
-            holds = sign && overflow ? Flag(*sign != *overflow) : std::nullopt;
+            found = sign && overflow ? Flag(*sign != *overflow) : std::nullopt;
             break;
         default:
-            holds = sign && overflow && zero ? Flag(*zero || *sign != *overflow) : std::nullopt;
+            found = sign && overflow && zero ? Flag(*zero || *sign != *overflow) : std::nullopt;
     }
     const bool negated = condition % 2 != 0;
-    return holds ? Flag(*holds != negated) : std::nullopt;
+    return found ? Flag(*found != negated) : std::nullopt;
 }
 
 void KnownRegisters::execute(instr_t* instruction) {
@@ -163,6 +164,18 @@ void KnownRegisters::execute(instr_t* instruction) {
         case OP_sar:
             result = shift(instruction);
             break;
+        case OP_imul:
+            flags_ = {};
+            result = product(instruction);
+            break;
+        case OP_not:
+            result = source(0);
+            if (result) result = ~*result;
+            break;
+        case OP_leave:
+            general_[DR_REG_RSP - DR_REG_RAX] = general_[DR_REG_RBP - DR_REG_RAX];
+            general_[DR_REG_RBP - DR_REG_RAX] = pop();
+            return;
         case OP_push:
         case OP_push_imm:
             push(source(0));
@@ -184,6 +197,7 @@ void KnownRegisters::execute(instr_t* instruction) {
             pop();
             return;
         default:
+            result = conditional(instruction);
             if ((instr_get_arith_flags(instruction, DR_QUERY_INCLUDE_COND_DSTS) &
                  EFLAGS_WRITE_ARITH) != 0) {
                 flags_ = {};
@@ -204,6 +218,28 @@ void KnownRegisters::write_results(instr_t* instruction, Value result) {
             write(opnd_get_reg(destination), result);
         }
     }
+}
+
+// Of `set` and `mov` with a condition; else unknown.
+KnownRegisters::Value KnownRegisters::conditional(instr_t* instruction) const {
+    const int opcode = instr_get_opcode(instruction);
+    if (opcode >= OP_seto && opcode <= OP_setnle) {
+        const Flag sets = holds(opcode - OP_seto);
+        return sets ? Value(*sets ? 1 : 0) : std::nullopt;
+    }
+    if (opcode >= OP_cmovo && opcode <= OP_cmovnle) {
+        const Flag moves = holds(opcode - OP_cmovo);
+        const opnd_t from =
+            moves.value_or(true) ? instr_get_src(instruction, 0) : instr_get_dst(instruction, 0);
+        return moves ? value(from) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+// Only of the forms with one destination, which is as wide as the operands.
+KnownRegisters::Value KnownRegisters::product(instr_t* instruction) const {
+    const Value a = value(instr_get_src(instruction, 0)), b = value(instr_get_src(instruction, 1));
+    return instr_num_dsts(instruction) == 1 && a && b ? Value(*a * *b) : std::nullopt;
 }
 
 KnownRegisters::Value KnownRegisters::value(opnd_t operand) const {

@@ -55,6 +55,9 @@ class KnownRegisters {
     Value combine(instr_t* instruction, Value a, Value b, unsigned bits);
     void set_result_flags(Value result, unsigned bits);
     Value shift(instr_t* instruction);
+    Value product(instr_t* instruction) const;
+    Value conditional(instr_t* instruction) const;
+    Flag holds(int condition) const;
     // `result` to the destinations. Their addresses follow from the registers before.
     void write_results(instr_t* instruction, Value result);
 
