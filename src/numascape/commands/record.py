@@ -78,7 +78,7 @@ def record(
         typer.Option(
             help="binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
             "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
-            "samples: samples of accesses, and first touches, at about 2 % overhead. "
+            "samples: samples of accesses, and first touches, at about 1.2 times the CPU time. "
             "damon: with --pid, which memory is used, but not by which thread (root). "
             "Default: compiled if possible, else binary.",
             show_default=False,

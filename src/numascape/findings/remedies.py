@@ -98,14 +98,20 @@ class RemediedRun:
         """The phase of the initialisation, if it is separate; else a number without accesses."""
         return self._run.trace.phases.height
 
+    @property
+    def _is_sampled(self) -> bool:
+        return self._run.trace.info.recorder.counts == "samples"
+
     def gain(self, found: Sequence[Finding], remedy: Remedy) -> Gain:
         """The gain of this remedy for all of these findings together."""
         key = (remedy, *((finding.kind, finding.structure) for finding in found))
         if key not in self._gains:
             then = self.predict(found, remedy, found[0].kind.value)
+            # Each sample counts as a line from memory, but a cache may have answered the access.
+            low = min(0.0, 1 - then.high) if self._is_sampled else 1 - then.high
             self._gains[key] = Gain(
                 share=1 - then.relative,
-                low=1 - then.high,
+                low=low,
                 high=1 - then.low,
                 limit=self.now.limit,
                 machine=self._nodes.machine.name,

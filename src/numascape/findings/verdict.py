@@ -39,7 +39,13 @@ def verdict(run: Run, found: Sequence[Finding]) -> str:
         return ""
     best = max(gains, key=lambda gain: gain.share)
     if best.share >= MIN_RELEVANT_GAIN:
-        return f"The first fix is predicted to save {percent(best.share)} of the run time."
+        saved = f"{percent(best.share)} of the run time"
+        if run.trace.info.recorder.counts == "samples":
+            return (
+                f"The first fix is predicted to save at most {saved}: samples do not tell how many "
+                "accesses are answered by a cache."
+            )
+        return f"The first fix is predicted to save {saved}."
     none = (
         f"No fix is predicted to save {percent(MIN_RELEVANT_GAIN)} or more of the run time on "
         f"{best.machine} at this size."

@@ -14,7 +14,14 @@ from numascape.findings.groups import Group
 from numascape.findings.verdict import fixes_of, verdict
 from numascape.prediction.load import Tuning
 
-RUN: Any = SimpleNamespace(nodes=object(), trace=None)
+
+def run_of(counts: str) -> Any:
+    recorder = SimpleNamespace(counts=counts)
+    trace = SimpleNamespace(info=SimpleNamespace(recorder=recorder))
+    return SimpleNamespace(nodes=object(), trace=trace)
+
+
+RUN: Any = run_of("accesses")
 
 
 def group(kind: Kind, share: float | None = None, structure: int | None = 0) -> Group:
@@ -29,12 +36,14 @@ def group(kind: Kind, share: float | None = None, structure: int | None = 0) -> 
 def said(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The verdict of a run with these groups."""
 
-    def of(*groups: Group, only_touches: bool = False, interleaved: float = 1.0) -> str:
+    def of(
+        *groups: Group, only_touches: bool = False, interleaved: float = 1.0, run: Any = RUN
+    ) -> str:
         monkeypatch.setattr(module, "grouped", lambda *_: list(groups))
         monkeypatch.setattr(module, "only_touches", lambda _: only_touches)
         policy = SimpleNamespace(label="interleave", relative=interleaved)
         monkeypatch.setattr(module, "best_policy", lambda _: policy)
-        return verdict(RUN, [])
+        return verdict(run, [])
 
     return of
 
@@ -44,6 +53,11 @@ def test_the_largest_gain_counts(said: Any) -> None:
     assert said(small, large) == "The first fix is predicted to save 25 % of the run time."
     assert said(small) == "The first fix is predicted to save 2 % of the run time."
     assert said(group(Kind.HOT_PAGES, 0.019)).startswith("No fix is predicted to save 2 % or more")
+
+
+def test_the_gain_is_a_bound_if_only_samples_are_known(said: Any) -> None:
+    sampled = said(group(Kind.HOT_PAGES, 0.02), run=run_of("samples"))
+    assert sampled.startswith("The first fix is predicted to save at most 2 % of the run time: ")
 
 
 def test_a_policy_that_saves_what_no_fix_does_is_told(said: Any) -> None:
