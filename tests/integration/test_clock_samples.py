@@ -44,7 +44,7 @@ def test_each_thread_has_a_sample_in_about_each_millisecond(sampled: Any) -> Non
     )
     working = dict(per_thread.filter(pl.col("thread") > 0).iter_rows())
     assert sorted(working) == [1, 2, 3]
-    assert all(CPU_MS / 3 < samples < 1.5 * CPU_MS for samples in working.values())
+    assert all(CPU_MS / 6 < samples < 1.5 * CPU_MS for samples in working.values())
 
 
 def assert_added_by_halves(recording: Any) -> None:
@@ -104,7 +104,7 @@ def test_fewer_samples_on_request(record: Any, sampled: Any) -> None:
 
 def test_a_running_process_is_sampled_from_outside(programs: Path, attach: Any) -> None:
     with running(programs / "busy_threads", "0") as process:
-        options = ("--recorder", "samples", "--event", "task-clock", "--seconds", "2")
+        options = ("--recorder", "samples", "--event", "task-clock", "--seconds", "4")
         recording = attach(process.pid, *options)
         assert_added_by_halves(recording)
         assert sums(recording, "writes")["left"] == 0 < sums(recording, "writes")["target"]

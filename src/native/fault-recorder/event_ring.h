@@ -24,8 +24,11 @@ namespace numascape {
 
 // With the header, this is the default limit of perf_event_mlock_kb per CPU for a user, 516 KiB.
 inline constexpr size_t kRingPages = 128;
-// Several buffers per CPU share the limit.
+// Several buffers per CPU share the limit, which root does not have.
 inline constexpr size_t kSmallRingPages = 32;
+inline size_t pages_of_several_rings() {
+    return geteuid() == 0 ? kRingPages : kSmallRingPages;
+}
 
 inline size_t page_bytes() {
     return static_cast<size_t>(sysconf(_SC_PAGESIZE));

@@ -258,7 +258,7 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
     std::vector<Wanted> found;
     std::istringstream all(words);
     for (std::string word; std::getline(all, word, ',');) {
-        Wanted wanted{0, 0, from_exec, false, kSmallRingPages};
+        Wanted wanted{0, 0, from_exec, false, pages_of_several_rings()};
         wanted.kind = FaultKind::kSample;
         std::istringstream fields(word);
         char colon = 0;
@@ -277,7 +277,7 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
 
 Wanted page_faults(bool from_exec, bool with_samples) {
     return {PERF_COUNT_SW_PAGE_FAULTS, 1, from_exec, true,
-            with_samples ? kSmallRingPages : kRingPages};
+            with_samples ? pages_of_several_rings() : kRingPages};
 }
 
 // Until the process ends, we are stopped, or the time is over.
