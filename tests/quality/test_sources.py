@@ -10,6 +10,7 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 
+from quality.cpp_functions import declared_functions
 from quality.external import ROOT, expect_success
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -20,6 +21,15 @@ COMMENT = {
     **dict.fromkeys((".py", ".pyi", ".cmake", ".sh"), "#"),
     **dict.fromkeys((".c", ".cpp", ".h", ".hpp", ".rs", ".ts", ".tsx"), "//"),
     ".f90": "!",
+}
+# Others chose the parameters of these functions: the kernel, DynamoRIO, elfutils.
+GIVEN_PARAMETERS = {
+    "src/native/os/arch/x86_64/processor.h call",
+    "src/native/binary-recorder/arch/x86_64/instrument.cpp insert",
+    "src/native/binary-recorder/injector_calls.cpp __real_dynamorio_syscall",
+    "src/native/binary-recorder/injector_calls.cpp __wrap_dynamorio_syscall",
+    "src/native/symbols/debug_files.cpp find_local_debug_file",
+    "src/native/symbols/debug_files.h find_local_debug_file",
 }
 
 
@@ -140,6 +150,30 @@ def test_functions_of_python_have_at_most_six_parameters() -> None:
         if len(counted) > 6:
             many.append(place)
     assert many == []
+
+
+def test_functions_of_c_and_cpp_have_at_most_six_parameters() -> None:
+    many = {
+        f"{path.relative_to(ROOT)} {name}"
+        for path in sources(".c", ".cpp", ".h", ".hpp")
+        for name, parameters in declared_functions(path.read_bytes())
+        if parameters > 6
+    }
+    assert many == GIVEN_PARAMETERS
+
+
+def test_declared_functions_of_cpp_are_found() -> None:
+    """Also behind macros, constructors and lambdas; no types of functions, no uses of macros."""
+    text = b"""
+        class Numbers {
+            explicit Numbers(int first, int second = 0);
+            template <typename T> T* find(T first, const int (&rest)[2], ...) const noexcept;
+        };
+        HIDDEN int hidden(int one) { return [](int a, int b) { return a + b; }(one, 1); }
+        FOLLOWED(int, read, SYS_read, (int file, void* into), file, into)
+        int (*pointer)(int, int, int);
+    """
+    assert declared_functions(text) == [("Numbers", 2), ("find", 3), ("hidden", 1), ("", 2)]
 
 
 @cache

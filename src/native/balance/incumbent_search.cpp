@@ -170,11 +170,10 @@ class IncumbentSearch {
                            const TimeLimit& limit) const {
         const NodeProblem nodes(problem_);
         const Mapping start = start_mapping(name, nodes, problem_, options_);
-        Mapping best = better_of(start, improve_nodes(nodes, problem_, finest_, free_goal(), start,
-                                                      node_steps(), seed, limit));
+        const NodesFirst search(nodes, problem_, finest_, limit);
+        Mapping best = better_of(start, search.improve(start, free_goal(), node_steps(), seed));
         if (goal_.price > 0.0) {
-            best = better_of(
-                best, improve_nodes(nodes, problem_, finest_, goal_, best, 0, seed + 50, limit));
+            best = better_of(best, search.improve(best, goal_, 0, seed + 50));
         }
         if (finest_.size() > kSmall) return best;
         return better_of(best, annealed(best, 0.02, seed, limit));

@@ -106,17 +106,16 @@ class NodeSearch {
 
 }  // namespace
 
-Mapping improve_nodes(const NodeProblem& nodes, const Problem& problem, const Level& finest,
-                      const Goal& goal, const Mapping& start, double annealing_steps,
-                      std::uint64_t seed, const TimeLimit& limit) {
-    NodeSearch search(nodes.problem(), goal, seed, limit);
+Mapping NodesFirst::improve(const Mapping& start, const Goal& goal, double annealing_steps,
+                            std::uint64_t seed) const {
+    NodeSearch search(nodes_.problem(), goal, seed, limit_);
     const Mapping better =
-        search.run(level_on_nodes(finest, nodes), nodes.of_cores(start), annealing_steps);
-    SearchState state(problem, finest, goal, nodes.on_cores(better, start));
+        search.run(level_on_nodes(finest_, nodes_), nodes_.of_cores(start), annealing_steps);
+    SearchState state(problem_, finest_, goal, nodes_.on_cores(better, start));
     Random random(seed);
-    shorten_cores(state, limit);
-    mend_memory(state, limit);
-    improve(state, random, 3, limit);
+    shorten_cores(state, limit_);
+    mend_memory(state, limit_);
+    balance::improve(state, random, 3, limit_);
     return state.mapping();
 }
 

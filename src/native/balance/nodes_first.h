@@ -10,10 +10,24 @@ namespace numascape::balance {
 // Improves a mapping to cores. First it improves the nodes of tasks, by hill climbing on a
 // hierarchy of groups of tasks. Then the tasks get cores of their nodes. All tasks of a group are
 // on one node in the mapping. If migrations have a price, their present node is also the same, so
-// that the group can go back as a whole. `goal` is that of the tasks on cores. If `annealing_steps`
-// is above 0, nodes are annealed, too (node_annealing.h); this ignores prices of migrations.
-Mapping improve_nodes(const NodeProblem& nodes, const Problem& problem, const Level& finest,
-                      const Goal& goal, const Mapping& start, double annealing_steps,
-                      std::uint64_t seed, const TimeLimit& limit);
+// that the group can go back as a whole.
+class NodesFirst {
+  public:
+    // All of these must stay in memory.
+    NodesFirst(const NodeProblem& nodes, const Problem& problem, const Level& finest,
+               const TimeLimit& limit)
+        : nodes_(nodes), problem_(problem), finest_(finest), limit_(limit) {}
+
+    // `goal` is that of the tasks on cores. If `annealing_steps` is above 0, nodes are annealed,
+    // too (node_annealing.h); this ignores prices of migrations.
+    Mapping improve(const Mapping& start, const Goal& goal, double annealing_steps,
+                    std::uint64_t seed) const;
+
+  private:
+    const NodeProblem& nodes_;
+    const Problem& problem_;
+    const Level& finest_;
+    const TimeLimit& limit_;
+};
 
 }  // namespace numascape::balance

@@ -37,6 +37,11 @@ opnd_t filter_entry(reg_id_t filter, uint32_t offset, bool write) {
                                  static_cast<int>(offset + (write ? kDirtyLines : 0)), OPSZ_4);
 }
 
+// The registers of a probe, as above. `a` is DR_REG_NULL if the address is a constant.
+struct ProbeRegisters {
+    reg_id_t a, b, c;
+};
+
 // Compares with the filter's entry for the line in `b`.
 void insert_lookup(const Emitter& emit, reg_id_t b, reg_id_t c, bool write) {
     void* dc = emit.drcontext;
@@ -51,9 +56,10 @@ void insert_lookup(const Emitter& emit, reg_id_t b, reg_id_t c, bool write) {
 }
 
 // Whether the thread may go on with the line in `b`, or must take it from another.
-void insert_state_check(const Emitter& emit, reg_id_t a, reg_id_t b, reg_id_t c,
+void insert_state_check(const Emitter& emit, const ProbeRegisters& registers,
                         const LineProbe& probe) {
     void* dc = emit.drcontext;
+    const auto [a, b, c] = registers;
     const unsigned above = 64 - (kWindowBits - shard.cache_shape().line_bits);
     instr_t* waits = INSTR_CREATE_label(dc);
     emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(c), emit.reg(b)));
@@ -79,9 +85,10 @@ void insert_state_check(const Emitter& emit, reg_id_t a, reg_id_t b, reg_id_t c,
 }
 
 // The line in `b`, with its entry at `c` + `entry`, waits for the cache.
-void insert_waiting(const Emitter& emit, reg_id_t a, reg_id_t b, reg_id_t c, uint32_t entry,
+void insert_waiting(const Emitter& emit, const ProbeRegisters& registers, uint32_t entry,
                     const LineProbe& probe, instr_t* done) {
     void* dc = emit.drcontext;
+    const auto [a, b, c] = registers;
     const bool write = probe.write != 0;
     const auto bytes = static_cast<int>(CacheModel::waiting_bytes(shard.cache_shape()));
     emit.add(INSTR_CREATE_mov_st(dc, filter_entry(c, entry, false), emit.reg32(b)));
@@ -89,7 +96,7 @@ void insert_waiting(const Emitter& emit, reg_id_t a, reg_id_t b, reg_id_t c, uin
         emit.add(INSTR_CREATE_mov_st(dc, filter_entry(c, entry, true), emit.reg32(b)));
     }
     if (shard.shared_lines().is_open()) {
-        insert_state_check(emit, a, b, c, probe);
+        insert_state_check(emit, registers, probe);
     }
     if (write) {
         emit.add(INSTR_CREATE_bts(dc, emit.reg(b), OPND_CREATE_INT8(kWrittenBit)));
@@ -124,7 +131,7 @@ void insert_probe_at(const Emitter& emit, PlaceScratch& scratch, reg_id_t a,
     insert_lookup(emit, b, c, probe.write != 0);
     instr_t* done = INSTR_CREATE_label(dc);
     emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
-    insert_waiting(emit, a, b, c, 0, probe, done);
+    insert_waiting(emit, {a, b, c}, 0, probe, done);
 }
 
 void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, const LineProbe& probe) {
@@ -141,7 +148,7 @@ void insert_static_probe(const Emitter& emit, PlaceScratch& scratch, const LineP
     emit.add(INSTR_CREATE_jcc(dc, OP_je, emit.label(done)));
     instrlist_insert_mov_immed_ptrsz(dc, static_cast<ptr_int_t>(line), emit.reg(b), emit.block,
                                      emit.where, nullptr, nullptr);
-    insert_waiting(emit, DR_REG_NULL, b, c, entry, probe, done);
+    insert_waiting(emit, {DR_REG_NULL, b, c}, entry, probe, done);
 }
 
 // Offsets of bytes, such that each line that a group accesses contains one of them.

@@ -30,6 +30,9 @@ namespace {
 template <typename T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// Rows of start, end and the size of pages.
+using PartRows = nb::ndarray<const std::uint64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+
 template <typename T>
 std::span<const T> values(const Column<T>& column) {
     return {column.data(), column.size()};
@@ -56,15 +59,12 @@ live::Part checked(std::uint64_t start, std::uint64_t end, std::uint64_t page_by
     return {start, end, page_bytes};
 }
 
-nb::dict count_pages(int pid, const std::string& pagemap, const Column<std::uint64_t>& start,
-                     const Column<std::uint64_t>& end, const Column<std::uint64_t>& page_bytes,
-                     unsigned threads, unsigned every) {
-    if (start.size() != end.size() || start.size() != page_bytes.size()) {
-        throw nb::value_error("columns of different lengths");
-    }
+nb::dict count_pages(int pid, const std::string& pagemap, const PartRows& rows, unsigned threads,
+                     unsigned every) {
     std::vector<live::Part> parts;
-    for (std::size_t i = 0; i < start.size(); i++) {
-        parts.push_back(checked(start.data()[i], end.data()[i], page_bytes.data()[i]));
+    for (std::size_t i = 0; i < rows.shape(0); i++) {
+        const std::uint64_t* row = rows.data() + i * rows.shape(1);
+        parts.push_back(checked(row[0], row[1], row[2]));
     }
     bool tells_huge_pages = false;
     auto found = of_kernel([&] {
@@ -165,8 +165,8 @@ void bind_live(nb::module_& module) {
         .def_prop_ro("start", &MappedCache::start)
         .def_prop_ro("bytes", &MappedCache::bytes)
         .def("close", &MappedCache::close, "Unmap it; the pages stay in the page cache.");
-    m.def("count_pages", &count_pages, "pid"_a, "pagemap"_a, "start"_a, "end"_a, "page_bytes"_a,
-          "threads"_a, "every"_a, "Bytes in memory by part, node and flags; raises OSError.");
+    m.def("count_pages", &count_pages, "pid"_a, "pagemap"_a, "parts"_a, "threads"_a, "every"_a,
+          "Bytes in memory by part, node and flags; raises OSError.");
     m.def("list_pages", &list_pages, "pid"_a, "pagemap"_a, "start"_a, "end"_a, "page_bytes"_a,
           "The pages of a range that are in memory; raises OSError.");
     m.def("page_runs", &page_runs, "pagemap"_a, "start"_a, "end"_a,

@@ -102,7 +102,7 @@ void PendingAccesses::attribute(const TransfersRecord& transfers, uint32_t page,
     if (!owner) {
         return;
     }
-    TransferColumns& out = transfers_out_;
+    TransferColumns& out = out_.transfers;
     out.owner.push_back(*owner);
     out.page.push_back(owners_.index_in(*owner, page));
     out.thread.push_back(transfers.to);
@@ -160,11 +160,16 @@ uint32_t PendingAccesses::group_of(uint32_t page) {
         total += share.weight;
     }
     for (const PageShares::Share& share : shares) {
-        shares_.group.push_back(at->second);
-        shares_.owner.push_back(share.owner);
-        shares_.share.push_back(share.weight / total);
+        out_.shares.group.push_back(at->second);
+        out_.shares.owner.push_back(share.owner);
+        out_.shares.share.push_back(share.weight / total);
     }
     return at->second;
+}
+
+void PendingAccesses::finish() {
+    seen_lines_.finish(out_.seen_lines);
+    seen_in_modules_.finish(out_.seen_in_modules);
 }
 
 }  // namespace numascape

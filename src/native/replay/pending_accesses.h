@@ -9,6 +9,7 @@
 
 #include "owner_counts.h"
 #include "page_owners.h"
+#include "replay.h"
 #include "seen_in_modules.h"
 #include "seen_lines.h"
 #include "site_counts.h"
@@ -22,16 +23,8 @@ namespace numascape {
 // the tables.
 class PendingAccesses {
   public:
-    PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites,
-                    SeenLines& seen_lines, SeenInModules& seen_in_modules, ShareColumns& shares,
-                    TransferColumns& transfers)
-        : owners_(owners),
-          counts_(counts),
-          sites_(sites),
-          seen_lines_(seen_lines),
-          seen_in_modules_(seen_in_modules),
-          shares_(shares),
-          transfers_out_(transfers) {}
+    PendingAccesses(PageOwners& owners, OwnerCounts& counts, SiteCounts& sites, Replay& out)
+        : owners_(owners), counts_(counts), sites_(sites), out_(out) {}
 
     // The record must stay in memory.
     void add_transfers(const TransfersRecord& transfers, uint32_t page) {
@@ -57,6 +50,8 @@ class PendingAccesses {
 
     // The counts of the pages leave the tables at `time`.
     void attribute(WindowPages pages, uint64_t time);
+    // Writes what samples saw, when all accesses have an owner.
+    void finish();
 
   private:
     struct Recorded {
@@ -89,15 +84,14 @@ class PendingAccesses {
     PageOwners& owners_;
     OwnerCounts& counts_;
     SiteCounts& sites_;
-    SeenLines& seen_lines_;
-    SeenInModules& seen_in_modules_;
-    ShareColumns& shares_;
+    Replay& out_;
+    SeenLines seen_lines_;
+    SeenInModules seen_in_modules_;
     std::unordered_map<uint32_t, uint32_t> groups_;  // by page
     // By page that only small blocks share.
     std::unordered_map<uint32_t, std::vector<PageShares::Share>> small_shares_;
     bool follows_lines_ = true;
     ThreadLives lives_;
-    TransferColumns& transfers_out_;
     std::map<uint32_t, std::vector<Recorded>> samples_;
     std::map<uint32_t, std::vector<SampledAccess>> accesses_;
     std::map<uint32_t, std::vector<const TransfersRecord*>> transfers_;

@@ -266,8 +266,7 @@ void Replayer::finish(const ShardReader& shard) {
     pending_.attribute(WindowPages::all(), shard.header().last_ticks);
     shard.release_pages();
     sites_.finish(out_.sites, out_.samples, out_.shared_samples);
-    seen_lines_.finish(out_.seen_lines);
-    seen_in_modules_.finish(out_.seen_in_modules);
+    pending_.finish();
     touches_.emit_remaining(WindowPages::all());
     out_.damaged = shard.damaged();
 }

@@ -29,8 +29,7 @@ class Replayer {
           touches_(owners_, out.touches),
           threads_(out.threads),
           counts_(owners_, threads_, out),
-          pending_(owners_, counts_, sites_, seen_lines_, seen_in_modules_, out.shares,
-                   out.transfers),
+          pending_(owners_, counts_, sites_, out),
           mappings_(owners_, touches_, pending_) {}
 
     // Reads what replaying needs to know before: small blocks, call stacks, starts of threads, and
@@ -76,8 +75,6 @@ class Replayer {
     ReplayedThreads threads_;
     OwnerCounts counts_;
     SiteCounts sites_;
-    SeenLines seen_lines_;
-    SeenInModules seen_in_modules_;
     PendingAccesses pending_;
     ReplayedMappings mappings_;
     bool with_faults_ = false;

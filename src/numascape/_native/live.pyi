@@ -31,14 +31,13 @@ class CachedFile:
 def count_pages(
     pid: int,
     pagemap: str,
-    start: npt.NDArray[np.uint64],
-    end: npt.NDArray[np.uint64],
-    page_bytes: npt.NDArray[np.uint64],
+    parts: npt.NDArray[np.uint64],
     threads: int,
     every: int,
 ) -> dict[str, Any]:
     """Bytes of parts: columns `part`, `node` (-1: unknown), `flags`, `bytes`; raises OSError.
 
+    `parts` has a row for each part: its start, its end and the size of its pages.
     With `every` above 1 (a power of two), one window of 2 MiB in this many is looked at.
     `tells_huge_pages`: whether the kernel told transparent huge pages apart.
     """

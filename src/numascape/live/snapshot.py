@@ -122,13 +122,7 @@ def _count(target: TargetProcess, parts: list[Part], every: int) -> tuple[pl.Dat
     threads = min(_MAX_THREADS, len(os.sched_getaffinity(0)))
     try:
         found = native.count_pages(
-            target.pid,
-            str(target.folder / "pagemap"),
-            _column(parts, "start"),
-            _column(parts, "end"),
-            _column(parts, "page_bytes"),
-            threads,
-            every,
+            target.pid, str(target.folder / "pagemap"), _rows(parts), threads, every
         )
     except PermissionError as error:
         raise NumascapeError(calls_refused() or not_permitted(target)) from error
@@ -137,8 +131,9 @@ def _count(target: TargetProcess, parts: list[Part], every: int) -> tuple[pl.Dat
     return _frame(found, parts), bool(found["tells_huge_pages"])
 
 
-def _column(parts: list[Part], name: str) -> npt.NDArray[np.uint64]:
-    return np.array([getattr(part, name) for part in parts], np.uint64)
+def _rows(parts: list[Part]) -> npt.NDArray[np.uint64]:
+    rows = [(part.start, part.end, part.page_bytes) for part in parts]
+    return np.array(rows, np.uint64).reshape(-1, 3)
 
 
 def _frame(found: dict[str, Any], parts: list[Part]) -> pl.DataFrame:

@@ -82,11 +82,9 @@ def test_only_touched_pages_are_in_memory(memory: mmap.mmap) -> None:
 
 def test_parts_are_counted_apart(memory: mmap.mmap) -> None:
     start = start_of(memory)
-    bounds = np.array([start, start + 6 * PAGE, start + 64 * PAGE], np.uint64)
-    sizes = np.full(2, PAGE, np.uint64)
-    found = live.count_pages(
-        os.getpid(), "/proc/self/pagemap", bounds[:2], bounds[1:], sizes, threads=3, every=1
-    )
+    middle, end = start + 6 * PAGE, start + 64 * PAGE
+    parts = np.array([(start, middle, PAGE), (middle, end, PAGE)], np.uint64)
+    found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=3, every=1)
     by_part = [int(found["bytes"][found["part"] == part].sum()) for part in range(2)]
     assert by_part == [2 * PAGE, 20 * PAGE]
 
@@ -98,11 +96,8 @@ def test_sampled_windows_stand_for_all(tmp_path: Path) -> None:
     area.madvise(mmap.MADV_NOHUGEPAGE)
     area.write(b"x" * len(area))
     start = start_of(area)
-    args = (np.array([start], np.uint64), np.array([start + len(area)], np.uint64))
-    sizes = np.array([PAGE], np.uint64)
+    parts = np.array([(start, start + len(area), PAGE)], np.uint64)
     for every in (1, 2, 4, 16):
-        found = live.count_pages(
-            os.getpid(), "/proc/self/pagemap", *args, sizes, threads=1, every=every
-        )
+        found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=1, every=every)
         # All of it is in memory, so that every window has as much.
         assert int(found["bytes"].sum()) == len(area), every

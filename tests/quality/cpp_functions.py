@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that a text in C or C++ declares, and their parameters."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import tree_sitter_cpp
+from tree_sitter import Language, Node, Parser, Query, QueryCursor
+
+_DECLARATORS = "[(function_declarator) (abstract_function_declarator)] @function"
+_PARAMETERS = {
+    "parameter_declaration",
+    "optional_parameter_declaration",
+    "variadic_parameter_declaration",
+    "...",
+}
+
+
+def declared_functions(text: bytes) -> list[tuple[str, int]]:
+    """The name of each function and the number of its parameters; a lambda is called ""."""
+    root = _parser().parse(text).root_node
+    found = QueryCursor(_query()).captures(root).get("function", [])
+    functions = []
+    for node in sorted(found, key=lambda node: node.start_byte):
+        name, parameters = _name(node), node.child_by_field_name("parameters")
+        if name is not None and parameters is not None:
+            functions.append((name, sum(p.type in _PARAMETERS for p in parameters.children)))
+    return functions
+
+
+def _name(function: Node) -> str | None:
+    """None of what is only a type, or the use of a macro."""
+    if function.type == "abstract_function_declarator":
+        of_lambda = function.parent is not None and function.parent.type == "lambda_expression"
+        return "" if of_lambda else None
+    declared = function.child_by_field_name("declarator")
+    if declared is None or declared.text is None or declared.type == "parenthesized_declarator":
+        return None  # a pointer to functions
+    name = declared.text.decode()
+    return None if name.isupper() else name
+
+
+@cache
+def _language() -> Language:
+    return Language(tree_sitter_cpp.language())
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(_language())
+
+
+@cache
+def _query() -> Query:
+    return Query(_language(), _DECLARATORS)
