@@ -7,7 +7,7 @@ import {
   measuresOf,
   rankMapOf,
   rankMapTable,
-  valueText,
+  cellText,
 } from "../src/model/rank-map";
 
 const numbers = (...values: number[]) => Float64Array.from(values);
@@ -56,7 +56,7 @@ describe("the heat map of ranks", () => {
     const map = rankMapOf(JOB, "remote", "rank");
     expect([...map.values.slice(0, 4)]).toEqual([0, 0.5, NaN, NaN]);
     expect(map.largest).toBe(1);
-    const texts = [...map.values.slice(0, 3)].map((value) => valueText("remote", value));
+    const texts = [...map.values.slice(0, 3)].map((value) => cellText("remote", value));
     expect(texts).toEqual(["0\u202f% remote", "50.0\u202f% remote", "unknown"]);
   });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
 import type { Report } from "../src/data/report";
-import { curvesOf, stepAt, stepsCsv, stepsOf } from "../src/model/time-curves";
+import { timeCurves, stepAt, stepsCsv, stepsOf } from "../src/model/time-curves";
 import { phase, structure } from "./matrices";
 
 /** Phase 1 runs twice, the second time beside phase 2, which is of another process. */
@@ -59,7 +59,7 @@ describe("curves over time", () => {
   });
 
   it("are means over the repetitions of a phase, and their areas are the counts", () => {
-    const [rate, remote] = curvesOf(REPORT, steps, -1, "accesses");
+    const [rate, remote] = timeCurves(REPORT, steps, -1, "accesses");
     expect(rate!.values).toEqual([10, 40, 40, 47, 7]);
     const area = steps.reduce((sum, s, i) => sum + (rate!.values[i]! * (s.to - s.from)) / 1e6, 0);
     expect(area).toBe(97);
@@ -67,14 +67,14 @@ describe("curves over time", () => {
   });
 
   it("are those of one structure", () => {
-    const [rate, remote] = curvesOf(REPORT, steps, 0, "accesses");
+    const [rate, remote] = timeCurves(REPORT, steps, 0, "accesses");
     expect(rate!.values).toEqual([4, 20, 20, 20, 0]);
     expect(remote!.values).toEqual([0, 0.75, 0.75, 0.75, undefined]);
   });
 
   it("have no remote share on one node", () => {
     const one = { ...REPORT, traffic: { ...REPORT.traffic, nodes: [0] } };
-    expect(curvesOf(one as Report, steps, 0, "samples").map(({ name }) => name)).toEqual([
+    expect(timeCurves(one as Report, steps, 0, "samples").map(({ name }) => name)).toEqual([
       "samples",
     ]);
   });
@@ -86,7 +86,7 @@ describe("curves over time", () => {
   });
 
   it("are saved as a table", () => {
-    const { columns, rows } = stepsCsv(REPORT, steps, curvesOf(REPORT, steps, -1, "accesses"));
+    const { columns, rows } = stepsCsv(REPORT, steps, timeCurves(REPORT, steps, -1, "accesses"));
     expect(columns.slice(3)).toEqual(["accesses_per_second", "remote_accesses_share"]);
     expect(rows[0]).toEqual([0, 1, "outside", 10, ""]);
     expect(rows[3]!.slice(0, 4)).toEqual([3.5, 4, "sweep; =other", 47]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mappings of tasks to cores, as Python writes them (src/numascape/report/balance.py).
 
-export interface Timeline {
+export interface SimulatedTimeline {
   /** Where its cells begin in the columns of the activity. */
   at: number;
   /** Seconds of the whole simulation; ends and durations of its iterations in seconds. */
@@ -30,7 +30,7 @@ export interface Result {
   /** By row and column: from a group of nodes to another. */
   traffic: number[][];
   moves: number[][];
-  timeline: Timeline | null;
+  timeline: SimulatedTimeline | null;
 }
 
 /** What rows of cores do in parts of the simulated time, from 0 to 255. */

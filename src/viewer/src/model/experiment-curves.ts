@@ -21,7 +21,7 @@ export interface SizeCurve {
 export type Measured = "speed" | "local";
 
 /** A curve for each way, by the size of the file. */
-export function curvesOf({ ways, points }: Experiment, measured: Measured): SizeCurve[] {
+export function sizeCurves({ ways, points }: Experiment, measured: Measured): SizeCurve[] {
   return ways.map((name, way) => ({
     way,
     name,

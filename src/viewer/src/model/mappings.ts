@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mappings of tasks to cores: their metrics as columns, the order of rows, the best of a column.
 
-import type { Balance, Result, Timeline } from "../data/balance";
+import type { Balance, Result, SimulatedTimeline } from "../data/balance";
 import type { CsvTable } from "./csv";
 import * as show from "./format";
 
@@ -123,7 +123,12 @@ export function coresOf({ cores, cores_per_bar, bar_nodes }: Balance, first: num
 }
 
 /** What a row of cores does in a part of the simulated time. */
-export function activityText(balance: Balance, timeline: Timeline, row: number, part: number) {
+export function activityText(
+  balance: Balance,
+  timeline: SimulatedTimeline,
+  row: number,
+  part: number,
+) {
   const { activity, parts, cores_per_row: size } = balance;
   const time = show.seconds(((part + 0.5) / parts) * timeline.end);
   const kinds = (["work", "communication", "migration"] as const).flatMap((kind) => {

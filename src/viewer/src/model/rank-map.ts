@@ -65,7 +65,7 @@ export function measuresOf({ cells, ranks }: Job): (readonly [CellMeasure, strin
   ];
 }
 
-export function valueText(measure: CellMeasure, value: number): string {
+export function cellText(measure: CellMeasure, value: number): string {
   if (Number.isNaN(value)) return measure === "remote" ? "unknown" : "none";
   if (measure === "accesses") return `${show.short(value)} accesses`;
   if (measure === "remote") return `${show.share(value)} remote`;

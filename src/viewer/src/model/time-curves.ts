@@ -84,7 +84,7 @@ function sumsOf(report: Report, position: number): Sums {
 }
 
 /** What one report counts, over the steps: its rate, and the remote share if it has several nodes. */
-export function curvesOf(
+export function timeCurves(
   report: Report,
   steps: readonly Step[],
   position: number,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
-import type { Balance, Timeline } from "../../data/balance";
+import type { Balance, SimulatedTimeline } from "../../data/balance";
 import type { Theme } from "../../model/page-state";
 import { KINDS, drawCoreTimeline, kindColour } from "../../draw/core-timeline";
 import * as show from "../../model/format";
@@ -46,7 +46,7 @@ export function CoreTimelinePanel({ balance, selected, theme }: Props) {
   );
 }
 
-function Plot({ balance, selected, timeline, theme }: Props & { timeline: Timeline }) {
+function Plot({ balance, selected, timeline, theme }: Props & { timeline: SimulatedTimeline }) {
   const { parts, row_nodes: nodes, cores_per_row: size, activity, before, results } = balance;
   const [cell, setCell] = useState({ row: 0, part: 0 });
   const rows = nodes.length;
@@ -104,18 +104,31 @@ function Plot({ balance, selected, timeline, theme }: Props & { timeline: Timeli
       <p class="core-reading not-saved" aria-live="polite">
         {activityText(balance, timeline, row, cell.part)}
       </p>
-      <p class="how">
-        {KINDS.map((kind) => (
-          <span key={kind} class="kind">
-            <span class="swatch" style={{ background: kindColour(kind, theme) }} /> {kind}
-          </span>
-        ))}{" "}
-        · blank: idle · dotted lines: ends of iterations. {show.count(before)} iterations with the
-        present mapping, then migrations, then iterations with the chosen mapping. Loads count as
-        seconds. The time of the balancer itself is not drawn.
-        {size > 1 && ` A row is the mean of ${show.count(size)} cores.`}
-      </p>
+      <Explanation before={before} coresPerRow={size} theme={theme} />
     </>
+  );
+}
+
+interface ExplanationProps {
+  /** Iterations before the balancing. */
+  before: number;
+  coresPerRow: number;
+  theme: Theme;
+}
+
+function Explanation({ before, coresPerRow, theme }: ExplanationProps) {
+  return (
+    <p class="how">
+      {KINDS.map((kind) => (
+        <span key={kind} class="kind">
+          <span class="swatch" style={{ background: kindColour(kind, theme) }} /> {kind}
+        </span>
+      ))}{" "}
+      · blank: idle · dotted lines: ends of iterations. {show.count(before)} iterations with the
+      present mapping, then migrations, then iterations with the chosen mapping. Loads count as
+      seconds. The time of the balancer itself is not drawn.
+      {coresPerRow > 1 && ` A row is the mean of ${show.count(coresPerRow)} cores.`}
+    </p>
   );
 }
 
@@ -135,7 +148,7 @@ function RowAxis({ spans, height }: { spans: readonly NodeSpan[]; height: number
   );
 }
 
-function timeTexts({ times }: Timeline, before: number): string[] {
+function timeTexts({ times }: SimulatedTimeline, before: number): string[] {
   const last = (end: number) => show.seconds(times[end - 1] ?? 0);
   return [`Last iteration before: ${last(before)}`, `after: ${last(times.length)}`];
 }

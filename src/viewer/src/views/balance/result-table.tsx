@@ -2,10 +2,10 @@
 import type { Balance } from "../../data/balance";
 import * as show from "../../model/format";
 import { bestOf, columnsOf, resultsCsv, rowsInOrder } from "../../model/mappings";
-import type { ResultKey } from "../../model/mappings";
 import { useChangePage, usePageState } from "../page/page-state";
+import { selectByKey } from "../elements/row-keys";
+import { SortHeading } from "../elements/sort-heading";
 import { SaveMenu } from "../page/save-menu";
-import { move } from "../structures/structure-table";
 
 interface Props {
   balance: Balance;
@@ -27,7 +27,7 @@ export function ResultTable({ balance, selected, onSelect }: Props) {
         <table
           class="structures mappings"
           aria-labelledby="mappings"
-          onKeyDown={(event) => move(event, rows, selected, onSelect)}
+          onKeyDown={(event) => selectByKey(event, rows, selected, onSelect)}
         >
           <Head balance={balance} />
           <tbody>
@@ -58,30 +58,21 @@ export function ResultTable({ balance, selected, onSelect }: Props) {
 function Head({ balance }: { balance: Balance }) {
   const { results } = usePageState("results");
   const change = useChangePage();
-  const heading = (key: ResultKey, title: string) => {
-    const sorted = results?.key === key;
-    const descending = sorted && !results.descending;
-    return (
-      <th
-        key={key}
-        scope="col"
-        class="number"
-        aria-sort={!sorted ? "none" : results.descending ? "descending" : "ascending"}
-      >
-        <button type="button" onClick={() => change({ results: { key, descending } })}>
-          {title}
-          <span class="arrow" aria-hidden="true">
-            {!sorted ? "" : results.descending ? "↓" : "↑"}
-          </span>
-        </button>
-      </th>
-    );
-  };
   return (
     <thead>
       <tr>
         <th scope="col">Mapping</th>
-        {columnsOf(balance).map(({ key, title }) => heading(key, title))}
+        {columnsOf(balance).map(({ key, title }) => (
+          <SortHeading
+            key={key}
+            of={key}
+            title={title}
+            order={results}
+            largestFirst={false}
+            onOrder={(order) => change({ results: order })}
+            cell={{ class: "number" }}
+          />
+        ))}
         {balance.levels.map((name) => (
           <th key={name} scope="col" class="number">
             {name.replace("%", "").trim()}

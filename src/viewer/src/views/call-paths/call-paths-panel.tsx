@@ -90,16 +90,7 @@ function Panel({ report, phases, selected, onSelect, known }: Props & { known: C
           onChange={setWanted}
         />
         <Segmented label="Of" options={OF} value={of} onChange={setOf} />
-        <input
-          type="search"
-          placeholder="Search function, file, structure"
-          aria-label="Search call paths"
-          value={search}
-          onInput={(event) => setSearch(event.currentTarget.value)}
-        />
-        {search.trim() && (
-          <span role="status">{show.share(matchingShare(frames, matches))} match</span>
-        )}
+        <Search text={search} onSearch={setSearch} share={matchingShare(frames, matches)} />
       </div>
       {frames[0]!.value > 0 ? (
         <FlameGraph
@@ -113,6 +104,28 @@ function Panel({ report, phases, selected, onSelect, known }: Props & { known: C
       <Kinds code={code} measure={measure} />
       <Aid code={code} />
     </section>
+  );
+}
+
+interface SearchProps {
+  text: string;
+  onSearch: (text: string) => void;
+  /** Of the frames that match. */
+  share: number;
+}
+
+function Search({ text, onSearch, share }: SearchProps) {
+  return (
+    <>
+      <input
+        type="search"
+        placeholder="Search function, file, structure"
+        aria-label="Search call paths"
+        value={text}
+        onInput={(event) => onSearch(event.currentTarget.value)}
+      />
+      {text.trim() && <span role="status">{show.share(share)} match</span>}
+    </>
   );
 }
 

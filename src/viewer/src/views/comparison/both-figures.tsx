@@ -75,10 +75,8 @@ export function BothFigures({ reports, positions, names, theme }: Props) {
             <div key={i}>
               <RunTitle letter={i === 0 ? "A" : "B"} name={names[i]!} />
               <FigureGrid
-                data={data}
-                navigation={navigation}
+                {...{ data, navigation, theme }}
                 largest={scale?.largest ?? ends[i]!.end}
-                theme={theme}
                 rowsBeside={rows}
               />
             </div>

@@ -7,8 +7,9 @@ import type { ChangeKey, ChangeRow } from "../../model/changes";
 import * as show from "../../model/format";
 import { matrixOf } from "../../model/matrix";
 import { useChangePage, usePageState } from "../page/page-state";
+import { selectByKey } from "../elements/row-keys";
+import { SortHeading } from "../elements/sort-heading";
 import { SaveMenu } from "../page/save-menu";
-import { move } from "../structures/structure-table";
 import { StripCell, StripLegend } from "../structures/strip-cell";
 import { changeTable } from "./change-csv";
 
@@ -50,7 +51,7 @@ export function ChangeTable(props: Props) {
         <table
           class="structures changes"
           aria-label="Structures of both runs"
-          onKeyDown={(event) => move(event, positions, selected, onSelect)}
+          onKeyDown={(event) => selectByKey(event, positions, selected, onSelect)}
         >
           <Head several={comparison.several_nodes} />
           <tbody>
@@ -104,26 +105,21 @@ function numbersOf(several: boolean) {
 function Head({ several }: { several: boolean }) {
   const { changes } = usePageState("changes");
   const change = useChangePage();
-  const heading = (key: ChangeKey, label: string, number: boolean) => {
-    const sorted = key === changes.key;
-    const descending = sorted ? !changes.descending : key !== "name";
-    return (
-      <th
-        key={key}
-        scope={number ? "colgroup" : "col"}
-        class={number ? "number group" : ""}
-        {...(number ? { colSpan: 3 } : { rowSpan: 2 })}
-        aria-sort={!sorted ? "none" : changes.descending ? "descending" : "ascending"}
-      >
-        <button type="button" onClick={() => change({ changes: { key, descending } })}>
-          {label}
-          <span class="arrow" aria-hidden="true">
-            {!sorted ? "" : changes.descending ? "↓" : "↑"}
-          </span>
-        </button>
-      </th>
-    );
-  };
+  const heading = (key: ChangeKey, title: string, number: boolean) => (
+    <SortHeading
+      key={key}
+      of={key}
+      title={title}
+      order={changes}
+      largestFirst={key !== "name"}
+      onOrder={(order) => change({ changes: order })}
+      cell={
+        number
+          ? { scope: "colgroup", class: "number group", colSpan: 3 }
+          : { class: "", rowSpan: 2 }
+      }
+    />
+  );
   return (
     <thead>
       <tr>

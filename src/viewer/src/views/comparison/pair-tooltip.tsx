@@ -6,7 +6,8 @@ import type { Joint } from "../../model/joint";
 import { columnAt, entryAt, firstTouchOf } from "../../model/matrix";
 import type { Matrix } from "../../model/matrix";
 import type { Viewport } from "../../model/viewport";
-import { beside } from "../figures/cursor-tooltip";
+import { Tooltip } from "../elements/tooltip";
+import { pagesText } from "../figures/cursor-tooltip";
 import type { Cursor } from "../figures/page-thread-plot";
 
 interface Props {
@@ -27,13 +28,7 @@ export function PairTooltip({ reports, joint, view, cursor }: Props) {
   const words = wordsOf(reports[0].run);
   const thread = (reports[0].threads[row] ?? reports[1].threads[row])!.thread;
   return (
-    <div class="tooltip" role="status" style={beside(cursor)}>
-      <p class="title">
-        {pages === 1
-          ? `Page ${show.count(start)}`
-          : `Pages ${show.count(start)}–${show.count(start + pages - 1)}`}
-        , thread {thread}
-      </p>
+    <Tooltip at={cursor} title={`${pagesText(start, pages)}, thread ${thread}`}>
       <dl>
         {[joint.a, joint.b].map((matrix, i) => {
           const letter = i === 0 ? "A" : "B";
@@ -47,7 +42,7 @@ export function PairTooltip({ reports, joint, view, cursor }: Props) {
           ];
         })}
       </dl>
-    </div>
+    </Tooltip>
   );
 }
 

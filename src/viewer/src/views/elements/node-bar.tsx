@@ -4,7 +4,7 @@ import { nodeColour } from "../../draw/node-colour";
 import * as show from "../../model/format";
 
 /** Most nodes whose numbers are also written. */
-const WRITTEN = 4;
+export const MAX_WRITTEN_NODES = 4;
 
 export interface NodeShare {
   /** Position of the node; the one after the last stands for unknown. */
@@ -20,27 +20,39 @@ interface Props {
   theme: Theme;
 }
 
+interface ColouredProps extends Omit<Props, "parts"> {
+  parts: readonly Omit<NodeShare, "name">[];
+  title: string;
+}
+
+/** The shares of nodes as a bar, which is as long as their sum. */
+export function ColouredShares({ parts, nodes, title, theme }: ColouredProps) {
+  return (
+    <span class="node-bar" title={title} aria-hidden="true">
+      {parts.map(({ node, share }) => (
+        <span
+          key={node}
+          style={{ width: `${100 * share}%`, background: nodeColour(node, nodes, theme) }}
+        />
+      ))}
+    </span>
+  );
+}
+
 /** The shares of nodes as a bar, and the first ones as text below it. */
 export function NodeBar({ parts, nodes, theme }: Props) {
   const told = parts.map(({ name, share }) => `${name}: ${show.percent(share)}`);
   // A line is broken between nodes only.
   const most = told
-    .slice(0, WRITTEN)
+    .slice(0, MAX_WRITTEN_NODES)
     .join(", ")
     .replaceAll(": ", ":\u00a0")
     .replaceAll("node ", "node\u00a0");
   return (
     <>
-      <span class="node-bar" title={told.join(", ")} aria-hidden="true">
-        {parts.map(({ node, share }) => (
-          <span
-            key={node}
-            style={{ width: `${100 * share}%`, background: nodeColour(node, nodes, theme) }}
-          />
-        ))}
-      </span>
+      <ColouredShares parts={parts} nodes={nodes} title={told.join(", ")} theme={theme} />
       <span class="origin">
-        {parts.length > WRITTEN ? `${parts.length} nodes: ${most} …` : most}
+        {parts.length > MAX_WRITTEN_NODES ? `${parts.length} nodes: ${most} …` : most}
       </span>
     </>
   );

@@ -5,6 +5,7 @@ import { nodeColour } from "../../draw/node-colour";
 import { nearest } from "../../model/experiment-curves";
 import type { SizeCurve } from "../../model/experiment-curves";
 import * as show from "../../model/format";
+import { ValueGrid } from "../elements/value-grid";
 import { useWidth } from "../page/use-width";
 
 interface Props {
@@ -53,20 +54,7 @@ export function CurvePlot(props: Props) {
     >
       <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img">
         <title>{label}</title>
-        {y.ticks(5).map((value) => (
-          <g key={value}>
-            <line
-              class="grid"
-              x1={MARGIN.left}
-              x2={width - MARGIN.right}
-              y1={y(value)}
-              y2={y(value)}
-            />
-            <text class="tick end" x={MARGIN.left - 8} y={y(value) + 4}>
-              {text(value)}
-            </text>
-          </g>
-        ))}
+        <ValueGrid y={y} count={5} left={MARGIN.left} right={width - MARGIN.right} text={text} />
         {named(sizes, (size) => x(size)).map((size) => (
           <text key={size} class="tick middle" x={x(size)} y={HEIGHT - 8}>
             {show.bytes(size)}

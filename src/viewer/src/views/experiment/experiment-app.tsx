@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Experiment } from "../../data/experiment";
 import type { Extents, Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
-import { curvesOf, pointsCsv } from "../../model/experiment-curves";
+import { sizeCurves, pointsCsv } from "../../model/experiment-curves";
 import type { Measured } from "../../model/experiment-curves";
 import * as show from "../../model/format";
 import { positionOf } from "../../model/page-state";
@@ -95,7 +95,7 @@ const UNITS: Record<Measured, string> = {
 };
 
 function Curves({ experiment, selected, theme, measured, title, onSelect }: CurvesProps) {
-  const curves = useMemo(() => curvesOf(experiment, measured), [experiment, measured]);
+  const curves = useMemo(() => sizeCurves(experiment, measured), [experiment, measured]);
   const highest = Math.max(0, ...curves.flatMap(({ points }) => points.map(({ high }) => high)));
   const id = `curves-${measured}`;
   return (

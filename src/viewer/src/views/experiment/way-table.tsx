@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Experiment } from "../../data/experiment";
+import type { Experiment, Point } from "../../data/experiment";
 import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import { pointsAt, pointsCsv } from "../../model/experiment-curves";
 import * as show from "../../model/format";
-import { SaveMenu } from "../page/save-menu";
+import { ColouredShares, MAX_WRITTEN_NODES } from "../elements/node-bar";
+import { TableSection } from "../page/table-section";
 
 interface Props {
   experiment: Experiment;
@@ -19,12 +20,13 @@ export function WayTable({ experiment, selected, theme }: Props) {
   const size = sizes[selected]!;
   const most = Math.max(1, ...points.map(({ cache }) => sum(cache)));
   return (
-    <section aria-labelledby="ways">
-      <div class="heading">
-        <h2 id="ways">With a file of {show.bytes(size)}</h2>
-        <SaveMenu title="Measurements" table={() => pointsCsv(experiment)} picture={false} />
-      </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Measurements of this size">
+    <TableSection
+      id="ways"
+      title={`With a file of ${show.bytes(size)}`}
+      csv={() => pointsCsv(experiment)}
+      label="Measurements of this size"
+      savedAs="Measurements"
+      table={
         <table class="job-table">
           <thead>
             <tr>
@@ -44,37 +46,12 @@ export function WayTable({ experiment, selected, theme }: Props) {
           </thead>
           <tbody>
             {pointsAt(experiment, size).map((point) => (
-              <tr key={point.way}>
-                <th scope="row">{point.way}</th>
-                <td class="number">{show.count(point.median)}</td>
-                <td class="number">
-                  {show.count(point.low)} to {show.count(point.high)}
-                </td>
-                <td class="number">{show.share(point.local)}</td>
-                <td class="number">{freedText(point.freed_by_kswapd, point.freed_by_program)}</td>
-                <td>
-                  <NodeBar
-                    counts={point.pages}
-                    width={1}
-                    nodes={nodes}
-                    text={show.count}
-                    theme={theme}
-                  />
-                </td>
-                <td>
-                  <NodeBar
-                    counts={point.cache}
-                    width={sum(point.cache) / most}
-                    nodes={nodes}
-                    text={show.bytes}
-                    theme={theme}
-                  />
-                </td>
-              </tr>
+              <Row key={point.way} {...{ point, most, nodes, theme }} />
             ))}
           </tbody>
         </table>
-      </div>
+      }
+    >
       <p class="how">
         Freed: page cache that the kernel freed while the triad ran, in the background and within
         the allocations of the triad. The bar of the page cache is as long as its size.{" "}
@@ -85,7 +62,7 @@ export function WayTable({ experiment, selected, theme }: Props) {
           </span>
         ))}
       </p>
-    </section>
+    </TableSection>
   );
 }
 
@@ -98,7 +75,47 @@ function freedText(background: number, program: number): string {
   return `${show.bytes(background)} + ${show.bytes(program)}`;
 }
 
-interface BarProps {
+interface RowProps {
+  point: Point;
+  /** The largest page cache of all measurements. */
+  most: number;
+  nodes: readonly number[];
+  theme: Theme;
+}
+
+function Row({ point, most, nodes, theme }: RowProps) {
+  return (
+    <tr>
+      <th scope="row">{point.way}</th>
+      <td class="number">{show.count(point.median)}</td>
+      <td class="number">
+        {show.count(point.low)} to {show.count(point.high)}
+      </td>
+      <td class="number">{show.share(point.local)}</td>
+      <td class="number">{freedText(point.freed_by_kswapd, point.freed_by_program)}</td>
+      <td>
+        <CountsOfNodes
+          counts={point.pages}
+          width={1}
+          nodes={nodes}
+          text={show.count}
+          theme={theme}
+        />
+      </td>
+      <td>
+        <CountsOfNodes
+          counts={point.cache}
+          width={sum(point.cache) / most}
+          nodes={nodes}
+          text={show.bytes}
+          theme={theme}
+        />
+      </td>
+    </tr>
+  );
+}
+
+interface CountsProps {
   counts: readonly number[];
   /** Of the cell, from 0 to 1. */
   width: number;
@@ -107,29 +124,17 @@ interface BarProps {
   theme: Theme;
 }
 
-/** Most nodes whose numbers are also written. */
-const WRITTEN = 4;
-
-function NodeBar({ counts, width, nodes, text, theme }: BarProps) {
+function CountsOfNodes({ counts, width, nodes, text, theme }: CountsProps) {
   const all = Math.max(1, sum(counts));
   const told = counts.flatMap((count, i) =>
     count > 0 ? [`node ${nodes[i]}: ${text(count)}`] : [],
   );
-  const more = told.length > WRITTEN ? " …" : "";
+  const more = told.length > MAX_WRITTEN_NODES ? " …" : "";
+  const parts = counts.map((count, node) => ({ node, share: (width * count) / all }));
   return (
     <>
-      <span class="node-bar" title={told.join(", ")} aria-hidden="true">
-        {counts.map((count, i) => (
-          <span
-            key={i}
-            style={{
-              width: `${(100 * width * count) / all}%`,
-              background: nodeColour(i, nodes.length, theme),
-            }}
-          />
-        ))}
-      </span>
-      <span class="origin">{told.slice(0, WRITTEN).join(", ") + more || "none"}</span>
+      <ColouredShares parts={parts} nodes={nodes.length} title={told.join(", ")} theme={theme} />
+      <span class="origin">{told.slice(0, MAX_WRITTEN_NODES).join(", ") + more || "none"}</span>
     </>
   );
 }

@@ -5,6 +5,7 @@ import * as show from "../../model/format";
 import { columnAt, entryAt, firstTouchOf } from "../../model/matrix";
 import { HUGE_PAGE } from "../../model/page-unit";
 import type { Viewport } from "../../model/viewport";
+import { Tooltip } from "../elements/tooltip";
 import type { FigureData } from "./figure-data";
 import type { Cursor } from "./page-thread-plot";
 
@@ -17,53 +18,33 @@ interface Props {
 /** What is under the pointer: pages, thread, counts, first toucher and its source line. */
 export function CursorTooltip({ data, view, cursor }: Props) {
   const { report, matrix, threads, per } = data;
-  const x = view.x0 + cursor.x * (view.x1 - view.x0);
-  const y = view.y0 + cursor.y * (view.y1 - view.y0);
-  // Beside a larger structure, or a run with more threads, there is nothing here.
-  if (x > matrix.length || y > matrix.threads) return null;
-  const page = Math.min(x, matrix.length - 1e-6);
-  const row = Math.min(Math.floor(y), matrix.threads - 1);
-  const column = columnAt(matrix, page);
-  const thread = threads[row];
-  if (column < 0 || !thread) return null;
+  const under = cellUnder(data, view, cursor);
+  if (!under) return null;
+  const { row, column, thread } = under;
   const start = matrix.start[column]!;
   const pages = matrix.pages[column]!;
   const touched = matrix.touched[column]!;
-  const entry = entryAt(matrix.accesses, row, column);
   const first = firstTouchOf(matrix, column);
-  const users = threads.filter((_, line) => entryAt(matrix.accesses, line, column) >= 0).length;
-  const seen = seesAccesses(report.run);
-  const words = wordsOf(report.run);
-  const lines = counting(report.run) === "memory lines";
-  const counted = (numbers: ArrayLike<number>) =>
-    `${show.count(entry < 0 ? 0 : numbers[entry]!)}${lines ? " lines" : ""}`;
   const name = thread.name && thread.name !== `thread ${thread.thread}` ? ` (${thread.name})` : "";
+  const title = (
+    <>
+      {pagesText(start, pages)}
+      <small>
+        {" "}
+        at {show.bytes(start * report.run.page_size)}
+        {per > 1 && touched > 0 && `, on one page of ${show.bytes(HUGE_PAGE)}`}
+      </small>
+    </>
+  );
   return (
-    <div class="tooltip" role="status" style={beside(cursor)}>
-      <p class="title">
-        {pages === 1
-          ? `Page ${show.count(start)}`
-          : `Pages ${show.count(start)}–${show.count(start + pages - 1)}`}
-        <small>
-          {" "}
-          at {show.bytes(start * report.run.page_size)}
-          {per > 1 && touched > 0 && `, on one page of ${show.bytes(HUGE_PAGE)}`}
-        </small>
-      </p>
+    <Tooltip at={cursor} title={title}>
       <dl>
         <dt>Thread</dt>
         <dd>
           {thread.thread}
           <bdi>{name}</bdi>
         </dd>
-        {seen && (
-          <>
-            <dt>{words.readsHeading}</dt>
-            <dd>{counted(matrix.accesses.reads)}</dd>
-            <dt>{words.writesHeading}</dt>
-            <dd>{counted(matrix.accesses.writes)}</dd>
-          </>
-        )}
+        {seesAccesses(report.run) && <Counts data={data} row={row} column={column} />}
         {pages > 1 && (
           <>
             <dt>Touched</dt>
@@ -72,12 +53,7 @@ export function CursorTooltip({ data, view, cursor }: Props) {
             </dd>
           </>
         )}
-        {seen && (
-          <>
-            <dt>{lines ? "Lines by" : "Used by"}</dt>
-            <dd>{users === 1 ? "1 thread" : `${show.count(users)} threads`}</dd>
-          </>
-        )}
+        {seesAccesses(report.run) && <Users data={data} column={column} />}
         <dt>First touch</dt>
         <dd>{first ? firstTouch(threads, first) : touched > 0 ? "not seen" : "never touched"}</dd>
         {first && first.place > 0 && (
@@ -89,15 +65,57 @@ export function CursorTooltip({ data, view, cursor }: Props) {
           </>
         )}
       </dl>
-    </div>
+    </Tooltip>
   );
 }
 
-/** Beside the pointer, on the side where there is room. */
-export function beside({ clientX, clientY }: Cursor) {
-  const x = clientX > window.innerWidth - 340 ? "calc(-100% - 14px)" : "14px";
-  const y = clientY > window.innerHeight - 200 ? "calc(-100% - 10px)" : "14px";
-  return { left: `${clientX}px`, top: `${clientY}px`, transform: `translate(${x}, ${y})` };
+/** Nothing beside a larger structure, or a run with more threads. */
+function cellUnder({ matrix, threads }: FigureData, view: Viewport, cursor: Cursor) {
+  const x = view.x0 + cursor.x * (view.x1 - view.x0);
+  const y = view.y0 + cursor.y * (view.y1 - view.y0);
+  if (x > matrix.length || y > matrix.threads) return undefined;
+  const row = Math.min(Math.floor(y), matrix.threads - 1);
+  const column = columnAt(matrix, Math.min(x, matrix.length - 1e-6));
+  const thread = threads[row];
+  return column < 0 || !thread ? undefined : { row, column, thread };
+}
+
+interface CellProps {
+  data: FigureData;
+  row: number;
+  column: number;
+}
+
+function Counts({ data: { report, matrix }, row, column }: CellProps) {
+  const { accesses } = matrix;
+  const words = wordsOf(report.run);
+  const entry = entryAt(accesses, row, column);
+  const unit = counting(report.run) === "memory lines" ? " lines" : "";
+  const text = (numbers: ArrayLike<number>) =>
+    `${show.count(entry < 0 ? 0 : numbers[entry]!)}${unit}`;
+  return (
+    <>
+      <dt>{words.readsHeading}</dt>
+      <dd>{text(accesses.reads)}</dd>
+      <dt>{words.writesHeading}</dt>
+      <dd>{text(accesses.writes)}</dd>
+    </>
+  );
+}
+
+function Users({ data: { report, matrix, threads }, column }: Omit<CellProps, "row">) {
+  const users = threads.filter((_, row) => entryAt(matrix.accesses, row, column) >= 0).length;
+  return (
+    <>
+      <dt>{counting(report.run) === "memory lines" ? "Lines by" : "Used by"}</dt>
+      <dd>{users === 1 ? "1 thread" : `${show.count(users)} threads`}</dd>
+    </>
+  );
+}
+
+export function pagesText(start: number, pages: number): string {
+  if (pages === 1) return `Page ${show.count(start)}`;
+  return `Pages ${show.count(start)}–${show.count(start + pages - 1)}`;
 }
 
 function firstTouch(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Structure } from "../../data/report";
 import type { Counting } from "../../model/counting";
-import { Sentence } from "../elements/sentence";
+import { Sentences } from "../elements/sentence";
 import { Term } from "../elements/term";
 
 interface Props {
@@ -23,11 +23,7 @@ export function FigureReading({ structure, counting, threads }: Props) {
         <p key={sentence}>{sentence}</p>
       ))}
       {advice.length > 0 && <h3>Fix</h3>}
-      {advice.map((sentence) => (
-        <p key={sentence}>
-          <Sentence text={sentence} />
-        </p>
-      ))}
+      <Sentences texts={advice} />
       {!threads && <HowToReadPages />}
       {threads && (accesses ? <HowToRead lines={lines} /> : <HowToReadFirstTouches />)}
       {threads && accesses && <WhatToDo />}

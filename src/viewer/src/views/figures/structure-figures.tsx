@@ -11,6 +11,7 @@ import { FigureGrid } from "./figure-grid";
 import { FigureHelp } from "./figure-help";
 import { FigureNotes } from "./figure-notes";
 import { useFigureData } from "./figure-data";
+import type { FigureData } from "./figure-data";
 import { useFigureKeys } from "./figure-keys";
 import { FigureReading } from "./figure-reading";
 import { FigureToolbar } from "./figure-toolbar";
@@ -32,7 +33,7 @@ interface Props {
 }
 
 export function StructureFigures({ report, position, matrix, theme }: Props) {
-  const { measure, scale, phases } = usePageState("measure", "scale", "phases");
+  const { measure } = usePageState("measure");
   const data = useFigureData(report, position, matrix);
   const { structure } = data;
   const [help, setHelp] = useState(false);
@@ -45,9 +46,6 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
     () => densityScale(data.unordered, measure),
     [data.unordered, measure],
   );
-  const seen = seesAccesses(report.run);
-  const names = phases?.map((phase) => report.phases[phase]!.name).join(", ");
-  const subtitle = `${report.run.program}${names ? `, phases: ${names}` : ""}`;
   return (
     <section id="structure" class="structure" aria-labelledby="structure-name">
       <Origin report={report} structure={structure} />
@@ -67,23 +65,7 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
             onHelp={() => setHelp(true)}
           />
           <div data-figure="structure">
-            <div class="figure-head">
-              {seen && (
-                <Legend
-                  largest={largest}
-                  clipped={clipped}
-                  measure={measure}
-                  scale={scale}
-                  theme={theme}
-                  run={report.run}
-                />
-              )}
-              <SaveMenu
-                title={`${TITLES[counting(report.run)]} of ${structure.name}`}
-                subtitle={subtitle}
-                table={() => cellTable(data)}
-              />
-            </div>
+            <FigureHead data={data} largest={largest} clipped={clipped} theme={theme} />
             <FigureGrid
               data={detail.data}
               navigation={navigation}
@@ -102,6 +84,39 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
       </div>
       {knowsThreads(report.run) && <ThreadTable data={data} />}
     </section>
+  );
+}
+
+interface HeadProps {
+  data: FigureData;
+  /** The end of the scale of colours, and whether some cells are above it. */
+  largest: number;
+  clipped: boolean;
+  theme: Theme;
+}
+
+function FigureHead({ data, largest, clipped, theme }: HeadProps) {
+  const { measure, scale, phases } = usePageState("measure", "scale", "phases");
+  const { report, structure } = data;
+  const names = phases?.map((phase) => report.phases[phase]!.name).join(", ");
+  return (
+    <div class="figure-head">
+      {seesAccesses(report.run) && (
+        <Legend
+          largest={largest}
+          clipped={clipped}
+          measure={measure}
+          scale={scale}
+          theme={theme}
+          run={report.run}
+        />
+      )}
+      <SaveMenu
+        title={`${TITLES[counting(report.run)]} of ${structure.name}`}
+        subtitle={`${report.run.program}${names ? `, phases: ${names}` : ""}`}
+        table={() => cellTable(data)}
+      />
+    </div>
   );
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Finding, Report, Structure } from "../../data/report";
 import * as show from "../../model/format";
-import { Sentence } from "../elements/sentence";
+import { Sentence, Sentences } from "../elements/sentence";
 import { where } from "../structures/structure-table";
 
 interface Props {
@@ -62,11 +62,7 @@ function NoProblem({ finding }: { finding: Finding }) {
   return (
     <div class="prose no-problem">
       <p>{finding.why}</p>
-      {finding.advice.map((sentence) => (
-        <p key={sentence}>
-          <Sentence text={sentence} />
-        </p>
-      ))}
+      <Sentences texts={finding.advice} />
     </div>
   );
 }
@@ -110,11 +106,7 @@ function Card({ finding, structures, onOpen }: CardProps) {
         </dd>
         <dt>Fix</dt>
         <dd>
-          {advice.map((sentence) => (
-            <p key={sentence}>
-              <Sentence text={sentence} />
-            </p>
-          ))}
+          <Sentences texts={advice} />
         </dd>
       </dl>
       <Evidence finding={finding} />

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job, RankClass } from "../../data/job";
 import * as show from "../../model/format";
-import { SaveMenu } from "../page/save-menu";
+import { TableSection } from "../page/table-section";
 import { RankLink } from "./rank-link";
 
 const OUTLIERS = 20;
@@ -12,12 +12,11 @@ export function ClassTable({ job }: { job: Job }) {
   const usual = job.classes.filter(({ reason }) => !reason);
   const outliers = job.classes.filter(({ reason }) => reason);
   return (
-    <section aria-labelledby="classes">
-      <div class="heading">
-        <h2 id="classes">Classes of ranks</h2>
-        <SaveMenu title="Classes of ranks" table={() => classesTable(job)} picture={false} />
-      </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Classes of ranks">
+    <TableSection
+      id="classes"
+      title="Classes of ranks"
+      csv={() => classesTable(job)}
+      table={
         <table class="job-table">
           <thead>
             <tr>
@@ -46,32 +45,36 @@ export function ClassTable({ job }: { job: Job }) {
             ))}
           </tbody>
         </table>
-      </div>
-      {outliers.length > 0 && (
-        <>
-          <h3 class="outliers">Outliers</h3>
-          <ul class="outliers">
-            {outliers.slice(0, OUTLIERS).map((one, i) => (
-              <Outlier key={i} job={job} one={one} />
-            ))}
-          </ul>
-          {outliers.length > OUTLIERS && (
-            <details class="more-findings">
-              <summary>{outliers.length - OUTLIERS} more kinds of outliers</summary>
-              <ul class="outliers">
-                {outliers.slice(OUTLIERS).map((one, i) => (
-                  <Outlier key={i} job={job} one={one} />
-                ))}
-              </ul>
-            </details>
-          )}
-        </>
-      )}
+      }
+    >
+      {outliers.length > 0 && <Outliers job={job} outliers={outliers} />}
       <p class="how">
         Ranks of a class do the same to each structure. A class with at most a third of the ranks of
         the largest one consists of outliers. {pagesText(job)}
       </p>
-    </section>
+    </TableSection>
+  );
+}
+
+function Outliers({ job, outliers }: { job: Job; outliers: RankClass[] }) {
+  const list = (some: RankClass[]) => (
+    <ul class="outliers">
+      {some.map((one, i) => (
+        <Outlier key={i} job={job} one={one} />
+      ))}
+    </ul>
+  );
+  return (
+    <>
+      <h3 class="outliers">Outliers</h3>
+      {list(outliers.slice(0, OUTLIERS))}
+      {outliers.length > OUTLIERS && (
+        <details class="more-findings">
+          <summary>{outliers.length - OUTLIERS} more kinds of outliers</summary>
+          {list(outliers.slice(OUTLIERS))}
+        </details>
+      )}
+    </>
   );
 }
 

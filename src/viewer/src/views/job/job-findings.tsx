@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job, JobFinding } from "../../data/job";
 import * as show from "../../model/format";
-import { Sentence } from "../elements/sentence";
+import { Sentences } from "../elements/sentence";
 import { clip } from "../findings/standing-out";
 import { RankLink } from "./rank-link";
 
@@ -78,11 +78,7 @@ function Card({ job, finding }: { job: Job; finding: JobFinding }) {
         <dd>{why}</dd>
         <dt>Fix</dt>
         <dd>
-          {advice.map((sentence) => (
-            <p key={sentence}>
-              <Sentence text={sentence} />
-            </p>
-          ))}
+          <Sentences texts={advice} />
         </dd>
       </dl>
     </li>

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job, JobStructure } from "../../data/job";
 import * as show from "../../model/format";
-import { SaveMenu } from "../page/save-menu";
+import { TableSection } from "../page/table-section";
 import { RankLink } from "./rank-link";
 
 /** The structures of all ranks; those that are the same in several ranks are one row. */
 export function JobStructures({ job }: { job: Job }) {
   return (
-    <section aria-labelledby="job-structures">
-      <div class="heading">
-        <h2 id="job-structures">Structures of all ranks</h2>
-        <SaveMenu
-          title="Structures of all ranks"
-          table={() => structuresTable(job)}
-          picture={false}
-        />
-      </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Structures of all ranks">
+    <TableSection
+      id="job-structures"
+      title="Structures of all ranks"
+      csv={() => structuresTable(job)}
+      table={
         <table class="job-table">
           <thead>
             <tr>
@@ -50,12 +45,13 @@ export function JobStructures({ job }: { job: Job }) {
             ))}
           </tbody>
         </table>
-      </div>
+      }
+    >
       <p class="how">
         Size: that of the largest. Imbalance: the accesses of the busiest rank, divided by the mean
         of the ranks that use the structure.
       </p>
-    </section>
+    </TableSection>
   );
 }
 

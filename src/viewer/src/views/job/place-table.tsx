@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job } from "../../data/job";
 import * as show from "../../model/format";
-import { SaveMenu } from "../page/save-menu";
+import { TableSection } from "../page/table-section";
 import { remoteText } from "./job-structures";
 import { RankLink } from "./rank-link";
 
@@ -12,12 +12,11 @@ export function PlaceTable({ job }: { job: Job }) {
     job.places.reduce((sum, { accesses }) => sum + accesses, 0),
   );
   return (
-    <section aria-labelledby="places">
-      <div class="heading">
-        <h2 id="places">Hosts and nodes</h2>
-        <SaveMenu title="Hosts and nodes" table={() => placesTable(job)} picture={false} />
-      </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Hosts and nodes">
+    <TableSection
+      id="places"
+      title="Hosts and nodes"
+      csv={() => placesTable(job)}
+      table={
         <table class="job-table">
           <thead>
             <tr>
@@ -51,12 +50,13 @@ export function PlaceTable({ job }: { job: Job }) {
             ))}
           </tbody>
         </table>
-      </div>
+      }
+    >
       <p class="how">
         Nodes: those on whose CPUs the ranks may run. Share: of the accesses of all ranks.
         Imbalance: the accesses of the busiest rank, divided by the mean of these ranks.
       </p>
-    </section>
+    </TableSection>
   );
 }
 

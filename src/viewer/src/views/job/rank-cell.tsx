@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job } from "../../data/job";
-import { rankMapOf, valueText } from "../../model/rank-map";
+import { rankMapOf, cellText } from "../../model/rank-map";
 import type { RankMap } from "../../model/rank-map";
 import { useMemo } from "preact/hooks";
 import { RankLink } from "./rank-link";
@@ -31,7 +31,7 @@ export function RankCell({ job, map, cell }: { job: Job; map: RankMap; cell: Cel
       <b>
         <RankLink job={job} rank={number} />, <bdi>{structure.label.slice(0, 100)}</bdi>
       </b>
-      : {others.map((other) => valueText(other.measure, other.values[at]!)).join("; ")}.{" "}
+      : {others.map((other) => cellText(other.measure, other.values[at]!)).join("; ")}.{" "}
       <span class="origin">
         On <bdi>{host}</bdi>
         {on && `, nodes ${on}`}; {outlier}

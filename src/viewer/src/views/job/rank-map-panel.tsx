@@ -10,7 +10,7 @@ import {
   measuresOf,
   rankMapOf,
   rankMapTable,
-  valueText,
+  cellText,
 } from "../../model/rank-map";
 import type { RankMap } from "../../model/rank-map";
 import { Canvas } from "../elements/canvas";
@@ -119,7 +119,7 @@ function Grid({ job, map, scale, theme, cell, setCell }: GridProps) {
         <Canvas
           class="rank-cells"
           role="img"
-          aria-label={`Largest: ${valueText(map.measure, map.largest)}. The numbers can be saved.`}
+          aria-label={`Largest: ${cellText(map.measure, map.largest)}. The numbers can be saved.`}
           inputs={[map, scale, theme]}
           draw={(surface) => drawRankMap(surface, map, scale, theme)}
         />

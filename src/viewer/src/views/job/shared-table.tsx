@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job } from "../../data/job";
 import * as show from "../../model/format";
-import { SaveMenu } from "../page/save-menu";
+import { TableSection } from "../page/table-section";
 import { RankLink } from "./rank-link";
 
 /** Memory that several ranks of a host use. */
 export function SharedTable({ job }: { job: Job }) {
   return (
-    <section aria-labelledby="shared">
-      <div class="heading">
-        <h2 id="shared">Memory that ranks share</h2>
-        <SaveMenu title="Shared memory" table={() => sharedTable(job)} picture={false} />
-      </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Memory that ranks share">
+    <TableSection
+      id="shared"
+      title="Memory that ranks share"
+      csv={() => sharedTable(job)}
+      savedAs="Shared memory"
+      table={
         <table class="job-table">
           <thead>
             <tr>
@@ -49,9 +49,10 @@ export function SharedTable({ job }: { job: Job }) {
             ))}
           </tbody>
         </table>
-      </div>
+      }
+    >
       <p class="how">By others: accesses to pages that another rank touched first.</p>
-    </section>
+    </TableSection>
   );
 }
 

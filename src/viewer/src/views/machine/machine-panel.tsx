@@ -13,7 +13,7 @@ import { SaveMenu } from "../page/save-menu";
 import { SplitBar, SplitLegend } from "../structures/split-bar";
 import { Term } from "../elements/term";
 import { ThreadTraffic } from "./thread-traffic";
-import { Topology } from "./topology";
+import { TopologyFigure } from "./topology";
 import { TrafficMatrix } from "./traffic-matrix";
 
 interface Props {
@@ -59,7 +59,7 @@ function OneNode({
       <p class="statement">
         This machine has one memory <Term of="node" />, so all memory is local.
       </p>
-      <Topology report={report} traffic={traffic} theme={theme} />
+      <TopologyFigure report={report} traffic={traffic} theme={theme} />
       <p class="how not-saved">
         Every dot is a <Term of="thread" />. On a machine with several nodes, the same threads use
         the same pages, and the same threads touch them first. There, this decides which accesses
@@ -81,7 +81,7 @@ function Traffic({ report, traffic, theme, phases }: Props & { traffic: NodeTraf
       <SplitLegend split={traffic.split} />
       <p class="statement">{reading.see}</p>
       <div class="machine-figures">
-        <Topology report={report} traffic={traffic} theme={theme} />
+        <TopologyFigure report={report} traffic={traffic} theme={theme} />
         <TrafficMatrix machine={machine} traffic={traffic} unit={all} />
       </div>
       {machine.distance && (

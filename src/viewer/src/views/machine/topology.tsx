@@ -28,7 +28,7 @@ const MARGIN = 10;
 /** Width of a column below which words are left out. */
 const NARROW = 90;
 
-export function Topology({ report, traffic, theme }: Props) {
+export function TopologyFigure({ report, traffic, theme }: Props) {
   const [frame, room] = useWidth<HTMLDivElement>();
   const { threads, machine } = report;
   const unit = wordsOf(report.run).all;

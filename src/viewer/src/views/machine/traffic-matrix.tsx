@@ -18,16 +18,12 @@ interface Props {
 
 /** The bands of the drawing as numbers: threads' nodes by pages' nodes; below, NUMA factors. */
 export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
-  const { nodes, size, accesses, rowSums, columnSums, split } = traffic;
-  const all = Math.max(1, split.local + split.remote + split.unknown);
+  const { nodes, accesses, rowSums, columnSums, split } = traffic;
   const most = Math.max(1, ...accesses);
+  const all = Math.max(1, split.local + split.remote + split.unknown);
   const dense = isDense(nodes.length);
-  const rows = Array.from({ length: size }, (_, i) => i).filter(
-    (i) => i < nodes.length || rowSums[i]! > 0,
-  );
-  const columns = Array.from({ length: size }, (_, i) => i).filter(
-    (i) => i < nodes.length || columnSums[i]! > 0,
-  );
+  const rows = shownOf(traffic, rowSums);
+  const columns = shownOf(traffic, columnSums);
   return (
     <div
       class="matrix-frame"
@@ -59,29 +55,7 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={row}>
-              <th scope="row" title={row === nodes.length ? UNCERTAIN.threads : undefined}>
-                {nameOf(nodes, row, dense)}
-              </th>
-              {columns.map((column) => {
-                const number = accesses[row * size + column]!;
-                const { factor, latency } = pairOf(machine, nodes[row], nodes[column]);
-                return (
-                  <td
-                    key={column}
-                    class={`number ${kindOf(nodes.length, row, column)}`}
-                    style={{ "--strength": Math.sqrt(number / most).toFixed(3) }}
-                    title={told(number, unit, factor, latency)}
-                  >
-                    {number === 0 ? <span class="zero">–</span> : show.share(number / all)}
-                    {factor !== undefined && row !== column && (
-                      <span class="factor">{factorText(factor)}</span>
-                    )}
-                  </td>
-                );
-              })}
-              <td class="number sum">{show.share(rowSums[row]! / all)}</td>
-            </tr>
+            <Row key={row} {...{ machine, traffic, unit, row, columns, most, all }} />
           ))}
           <tr>
             <th scope="row">all</th>
@@ -97,6 +71,48 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** All nodes, and what is on none for certain if there is any of it. */
+function shownOf({ nodes, size }: NodeTraffic, sums: ArrayLike<number>): number[] {
+  return Array.from({ length: size }, (_, i) => i).filter((i) => i < nodes.length || sums[i]! > 0);
+}
+
+interface RowProps extends Omit<Props, "label"> {
+  row: number;
+  columns: number[];
+  /** The most accesses of a cell, and those of all cells. */
+  most: number;
+  all: number;
+}
+
+function Row({ machine, traffic, unit, row, columns, most, all }: RowProps) {
+  const { nodes, size, accesses, rowSums } = traffic;
+  return (
+    <tr>
+      <th scope="row" title={row === nodes.length ? UNCERTAIN.threads : undefined}>
+        {nameOf(nodes, row, isDense(nodes.length))}
+      </th>
+      {columns.map((column) => {
+        const number = accesses[row * size + column]!;
+        const { factor, latency } = pairOf(machine, nodes[row], nodes[column]);
+        return (
+          <td
+            key={column}
+            class={`number ${kindOf(nodes.length, row, column)}`}
+            style={{ "--strength": Math.sqrt(number / most).toFixed(3) }}
+            title={told(number, unit, factor, latency)}
+          >
+            {number === 0 ? <span class="zero">–</span> : show.share(number / all)}
+            {factor !== undefined && row !== column && (
+              <span class="factor">{factorText(factor)}</span>
+            )}
+          </td>
+        );
+      })}
+      <td class="number sum">{show.share(rowSums[row]! / all)}</td>
+    </tr>
   );
 }
 

@@ -7,6 +7,7 @@ import { wordsOf } from "../../model/counting";
 import * as show from "../../model/format";
 import { picked } from "../../model/phase-selection";
 import type { Selection } from "../../model/phase-selection";
+import { isAdding } from "../elements/adding";
 import { Term } from "../elements/term";
 import { Timeline } from "./timeline";
 
@@ -21,33 +22,14 @@ interface Props {
 export function PhasesBar({ report, selection, onSelect, theme }: Props) {
   const { phases } = report;
   const list = useRef<HTMLDivElement>(null);
-  const all = Math.max(1, report.run.reads + report.run.writes);
+  const all = accessesOf(report);
   const isChosen = (phase: number) => selection === null || selection.includes(phase);
   const pick = (phase: number, add: boolean) =>
     onSelect(picked(selection, phase, add, phases.length));
-  const chosen = phases.filter((_, phase) => isChosen(phase));
-  const counts = chosen.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
   return (
     <section class="phases-bar" aria-label="Phases of the run">
       <div class="phases-inside">
-        <div class="phases-head">
-          <b>
-            <Term of="phase">Phases</Term>
-          </b>
-          <span class="phases-state" role="status">
-            {selection === null
-              ? `all ${phases.length} shown`
-              : `${chosen.length} of ${phases.length}, ${show.share(counts / all)} of ${wordsOf(report.run).all}`}
-          </span>
-          <button
-            type="button"
-            class="quiet"
-            disabled={selection === null}
-            onClick={() => onSelect(null)}
-          >
-            all
-          </button>
-        </div>
+        <Head report={report} selection={selection} onAll={() => onSelect(null)} />
         <Timeline
           report={report}
           selection={selection}
@@ -70,20 +52,61 @@ export function PhasesBar({ report, selection, onSelect, theme }: Props) {
               aria-pressed={selection !== null && isChosen(i)}
               data-faint={isChosen(i) ? undefined : ""}
               title={titleOf(phase)}
-              onClick={(event) => pick(i, event.shiftKey || event.ctrlKey || event.metaKey)}
+              onClick={(event) => pick(i, isAdding(event))}
             >
               <span class="swatch" style={{ background: phaseColour(i, phases.length, theme) }} />
-              <bdi class="phase-name">{phase.name.slice(0, 80) || "unnamed"}</bdi>
-              {phase.file && (
-                <bdi class="phase-place">{`${show.fileName(phase.file).slice(0, 40)}:${phase.line}`}</bdi>
-              )}
-              {phase.repetitions > 1 && <span>× {show.count(phase.repetitions)}</span>}
-              <span class="phase-share">{show.share((phase.reads + phase.writes) / all)}</span>
+              <PhaseText phase={phase} all={all} />
             </button>
           ))}
         </div>
       </div>
     </section>
+  );
+}
+
+function accessesOf({ run }: Report): number {
+  return Math.max(1, run.reads + run.writes);
+}
+
+interface HeadProps {
+  report: Report;
+  selection: Selection;
+  onAll: () => void;
+}
+
+function Head({ report, selection, onAll }: HeadProps) {
+  const { phases, run } = report;
+  const chosen = phases.filter((_, phase) => selection === null || selection.includes(phase));
+  const counts = chosen.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+  const share = show.share(counts / accessesOf(report));
+  return (
+    <div class="phases-head">
+      <b>
+        <Term of="phase">Phases</Term>
+      </b>
+      <span class="phases-state" role="status">
+        {selection === null
+          ? `all ${phases.length} shown`
+          : `${chosen.length} of ${phases.length}, ${share} of ${wordsOf(run).all}`}
+      </span>
+      <button type="button" class="quiet" disabled={selection === null} onClick={onAll}>
+        all
+      </button>
+    </div>
+  );
+}
+
+/** `all`: the accesses of the run. */
+function PhaseText({ phase, all }: { phase: Phase; all: number }) {
+  return (
+    <>
+      <bdi class="phase-name">{phase.name.slice(0, 80) || "unnamed"}</bdi>
+      {phase.file && (
+        <bdi class="phase-place">{`${show.fileName(phase.file).slice(0, 40)}:${phase.line}`}</bdi>
+      )}
+      {phase.repetitions > 1 && <span>× {show.count(phase.repetitions)}</span>}
+      <span class="phase-share">{show.share((phase.reads + phase.writes) / all)}</span>
+    </>
   );
 }
 

@@ -42,6 +42,31 @@ const CLICK = 5;
 const CENTRE = { x: 0.5, y: 0.5 };
 
 export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Navigation {
+  const moving = useMovableView(extent);
+  const { view, zoomBy, reset, askedAt } = moving;
+  useWheel(root, zoomBy);
+  const { brush, ...drag } = useDragging(moving);
+  return {
+    view,
+    whole: isWhole(view, extent),
+    brush,
+    zoomBy,
+    reset,
+    pointer: { ...drag, onDblClick: reset },
+    onKeyDown: (event) => moveByKey(event, moving),
+    askedAt,
+  };
+}
+
+interface MovableView extends Pick<Navigation, "view" | "zoomBy" | "reset" | "askedAt"> {
+  /** By parts of the view. */
+  panBy: (x: number, y: number) => void;
+  /** To a part of the view. */
+  show: (from: PlotPoint, to: PlotPoint) => void;
+}
+
+/** The view of the page's state, or the whole extent, with what changes it. */
+function useMovableView(extent: Extent): MovableView {
   const { view: chosen } = usePageState("view");
   const change = useChangePage();
   const view = useMemo(
@@ -58,9 +83,6 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
       return { view: isWhole(moved, extent) ? null : moved };
     });
   };
-  const [brush, setBrush] = useState<Brush>();
-  const panning = useRef<PlotPoint>();
-
   const zoomBy = (factor: number, at: PlotPoint = CENTRE, axes: "x" | "y" = "x") =>
     setView((old) => {
       const point = {
@@ -72,9 +94,14 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
     });
   const panBy = (x: number, y: number) =>
     setView((old) => pan(old, extent, { x: x * (old.x1 - old.x0), y: y * (old.y1 - old.y0) }));
-  const reset = () => setView(() => whole(extent));
-  useWheel(root, zoomBy);
+  const show = (from: PlotPoint, to: PlotPoint) => setView((old) => select(old, extent, from, to));
+  return { view, zoomBy, panBy, show, reset: () => setView(() => whole(extent)), askedAt };
+}
 
+/** A drag selects a part of the view; with Shift, it moves the view. */
+function useDragging({ panBy, show }: MovableView) {
+  const [brush, setBrush] = useState<Brush>();
+  const panning = useRef<PlotPoint>();
   const onPointerDown = (event: PointerEvent) => {
     if (event.button !== 0) return;
     const at = pointIn(event);
@@ -85,8 +112,7 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
   const onPointerMove = (event: PointerEvent) => {
     const at = pointIn(event);
     if (panning.current) {
-      const pagesOnly = (event.currentTarget as HTMLElement).dataset.axis === "x";
-      panBy(panning.current.x - at.x, pagesOnly ? 0 : panning.current.y - at.y);
+      panBy(panning.current.x - at.x, isOfPagesOnly(event) ? 0 : panning.current.y - at.y);
       panning.current = at;
     } else if (brush) {
       setBrush({ from: brush.from, to: at });
@@ -98,46 +124,41 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const to = pointIn(event);
     const across = Math.abs(to.x - brush.from.x) * box.width;
-    const pagesOnly = (event.currentTarget as HTMLElement).dataset.axis === "x";
-    const down = pagesOnly ? 0 : Math.abs(to.y - brush.from.y) * box.height;
+    const down = isOfPagesOnly(event) ? 0 : Math.abs(to.y - brush.from.y) * box.height;
     setBrush(undefined);
     if (across < CLICK && down < CLICK) return;
     // A flat or narrow drag means one axis only.
     const from = { x: across < CLICK ? 0 : brush.from.x, y: down < CLICK ? 0 : brush.from.y };
     const end = { x: across < CLICK ? 1 : to.x, y: down < CLICK ? 1 : to.y };
-    setView((old) => select(old, extent, from, end));
+    show(from, end);
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const actions: Record<string, () => void> = {
-      "+": () => zoomBy(1 / STEP),
-      "=": () => zoomBy(1 / STEP),
-      "-": () => zoomBy(STEP),
-      "[": () => zoomBy(STEP, CENTRE, "y"),
-      "]": () => zoomBy(1 / STEP, CENTRE, "y"),
-      "0": reset,
-      Home: reset,
-      Escape: reset,
-      ArrowLeft: () => panBy(-0.2, 0),
-      ArrowRight: () => panBy(0.2, 0),
-      ArrowUp: () => panBy(0, -0.2),
-      ArrowDown: () => panBy(0, 0.2),
-    };
-    const action = actions[event.key];
-    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    action();
-  };
+  return { brush, onPointerDown, onPointerMove, onPointerUp };
+}
 
-  return {
-    view,
-    whole: isWhole(view, extent),
-    brush,
-    zoomBy,
-    reset,
-    pointer: { onPointerDown, onPointerMove, onPointerUp, onDblClick: reset },
-    onKeyDown,
-    askedAt,
+/** Whether the plot has no axis of threads. */
+function isOfPagesOnly(event: PointerEvent): boolean {
+  return (event.currentTarget as HTMLElement).dataset.axis === "x";
+}
+
+function moveByKey(event: KeyboardEvent, { zoomBy, panBy, reset }: MovableView): void {
+  const actions: Record<string, () => void> = {
+    "+": () => zoomBy(1 / STEP),
+    "=": () => zoomBy(1 / STEP),
+    "-": () => zoomBy(STEP),
+    "[": () => zoomBy(STEP, CENTRE, "y"),
+    "]": () => zoomBy(1 / STEP, CENTRE, "y"),
+    "0": reset,
+    Home: reset,
+    Escape: reset,
+    ArrowLeft: () => panBy(-0.2, 0),
+    ArrowRight: () => panBy(0.2, 0),
+    ArrowUp: () => panBy(0, -0.2),
+    ArrowDown: () => panBy(0, 0.2),
   };
+  const action = actions[event.key];
+  if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  action();
 }
 
 export function pointIn(event: MouseEvent): PlotPoint {

@@ -25,45 +25,24 @@ interface Props {
  * Takes a figure out of the page. Saves the nearest element around it that has the attribute
  * data-figure.
  */
-export function SaveMenu({ title, table, picture = true, subtitle }: Props) {
+export function SaveMenu(props: Props) {
+  const { title, table, picture = true } = props;
   const [open, setOpen] = useState(false);
   const [said, setSaid] = useState("");
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const state = usePresentState();
   const id = useId();
   useClosing(root, open, setOpen);
   useEffect(() => {
     const timer = setTimeout(() => setSaid(""), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [said]);
-  const program = document.title.replace(/ · Numascape$/, "");
   const close = (message: string) => {
     setOpen(false);
     setSaid(message);
     button.current?.focus();
   };
-  const svg = () => {
-    const figure = root.current!.closest<HTMLElement>("[data-figure]") ?? document.body;
-    return svgOfElement(figure, { title, subtitle: subtitle ?? program });
-  };
-  const savePng = async () => {
-    const blob = await pngOfSvg(svg());
-    download(blob, fileNameOf([program, title], "png"), "image/png");
-    close("Saved as PNG.");
-  };
-  const saveSvg = () => {
-    download(textOfSvg(svg()), fileNameOf([program, title], "svg"), "image/svg+xml");
-    close("Saved as SVG.");
-  };
-  const saveCsv = () => {
-    download(csvOf(table!()), fileNameOf([program, title], "csv"), "text/csv");
-    close("Saved as CSV.");
-  };
-  const copyLink = async () => {
-    const link = `${location.href.split("#")[0]}#${writeAddress(state())}`;
-    close((await copied(link)) ? "Link copied." : "The link is in the browser's address bar.");
-  };
+  const { savePng, saveSvg, saveCsv, copyLink } = useSaving(props, root, close);
   return (
     <div class="save-menu not-saved" ref={root}>
       <button
@@ -102,6 +81,38 @@ export function SaveMenu({ title, table, picture = true, subtitle }: Props) {
       </span>
     </div>
   );
+}
+
+/** What the menu offers; each calls `done` with what it has done. */
+function useSaving(
+  { title, table, subtitle }: Props,
+  root: { current: HTMLElement | null },
+  done: (message: string) => void,
+) {
+  const state = usePresentState();
+  const program = document.title.replace(/ · Numascape$/, "");
+  const svg = () => {
+    const figure = root.current!.closest<HTMLElement>("[data-figure]") ?? document.body;
+    return svgOfElement(figure, { title, subtitle: subtitle ?? program });
+  };
+  const savePng = async () => {
+    const blob = await pngOfSvg(svg());
+    download(blob, fileNameOf([program, title], "png"), "image/png");
+    done("Saved as PNG.");
+  };
+  const saveSvg = () => {
+    download(textOfSvg(svg()), fileNameOf([program, title], "svg"), "image/svg+xml");
+    done("Saved as SVG.");
+  };
+  const saveCsv = () => {
+    download(csvOf(table!()), fileNameOf([program, title], "csv"), "text/csv");
+    done("Saved as CSV.");
+  };
+  const copyLink = async () => {
+    const link = `${location.href.split("#")[0]}#${writeAddress(state())}`;
+    done((await copied(link)) ? "Link copied." : "The link is in the browser's address bar.");
+  };
+  return { savePng, saveSvg, saveCsv, copyLink };
 }
 
 /** Escape, and a click or the focus elsewhere, close the menu. */

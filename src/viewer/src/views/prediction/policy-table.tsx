@@ -2,8 +2,8 @@
 import type { Policy, Prediction } from "../../data/prediction";
 import * as show from "../../model/format";
 import { longest, policyTable } from "../../model/policies";
+import { selectByKey } from "../elements/row-keys";
 import { SaveMenu } from "../page/save-menu";
-import { move } from "../structures/structure-table";
 
 interface Props {
   prediction: Prediction;
@@ -26,7 +26,7 @@ export function PolicyTable({ prediction, selected, onSelect }: Props) {
         <table
           class="structures policies"
           aria-labelledby="policies"
-          onKeyDown={(event) => move(event, positions, selected, onSelect)}
+          onKeyDown={(event) => selectByKey(event, positions, selected, onSelect)}
         >
           <thead>
             <tr>

@@ -4,7 +4,7 @@ import type { Theme } from "../../model/page-state";
 import * as show from "../../model/format";
 import { nodeParts, pagesTable } from "../../model/policies";
 import { NodeBar } from "../elements/node-bar";
-import { SaveMenu } from "../page/save-menu";
+import { TableSection } from "../page/table-section";
 
 interface Props {
   prediction: Prediction;
@@ -19,16 +19,11 @@ export function StructureNodes({ prediction, policy, reference, theme }: Props) 
   if (structures.length === 0) return null;
   const shown = policy === reference ? [policy] : [reference, policy];
   return (
-    <section aria-labelledby="pages-by-node">
-      <div class="heading">
-        <h2 id="pages-by-node">Pages by node</h2>
-        <SaveMenu
-          title="Pages by node"
-          table={() => pagesTable({ ...prediction, policies: shown })}
-          picture={false}
-        />
-      </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Pages by node">
+    <TableSection
+      id="pages-by-node"
+      title="Pages by node"
+      csv={() => pagesTable({ ...prediction, policies: shown })}
+      table={
         <table class="job-table">
           <thead>
             <tr>
@@ -61,9 +56,10 @@ export function StructureNodes({ prediction, policy, reference, theme }: Props) 
             ))}
           </tbody>
         </table>
-      </div>
+      }
+    >
       <p class="how">The length of a part is the share of the structure's pages on that node.</p>
-    </section>
+    </TableSection>
   );
 }
 

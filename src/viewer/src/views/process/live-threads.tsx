@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { LiveProcess } from "../../data/processes";
 import { liveThreadTable, nodeName } from "../../model/live-memory";
-import { SaveMenu } from "../page/save-menu";
+import { TableSection } from "../page/table-section";
 
 /** Where the threads ran last, and where they may run. */
 export function LiveThreads({ process }: { process: LiveProcess }) {
   const { threads, more_threads: more } = process;
   return (
-    <section aria-labelledby="live-threads">
-      <div class="heading">
-        <h2 id="live-threads">Threads</h2>
-        <SaveMenu title="Threads" table={() => liveThreadTable(process)} picture={false} />
-      </div>
-      <div class="scroll thread-list" tabIndex={0} role="group" aria-label="Threads">
+    <TableSection
+      id="live-threads"
+      title="Threads"
+      csv={() => liveThreadTable(process)}
+      scrollClass="thread-list"
+      table={
         <table class="job-table" aria-labelledby="live-threads">
           <thead>
             <tr>
@@ -41,8 +41,9 @@ export function LiveThreads({ process }: { process: LiveProcess }) {
             ))}
           </tbody>
         </table>
-      </div>
+      }
+    >
       {more > 0 && <p class="how">{more} more threads are not in this page.</p>}
-    </section>
+    </TableSection>
   );
 }

@@ -4,7 +4,7 @@ import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import * as show from "../../model/format";
 import { knownNodes, nodeName, processTable } from "../../model/live-memory";
-import { SaveMenu } from "../page/save-menu";
+import { TableSection } from "../page/table-section";
 
 interface Props {
   process: LiveProcess;
@@ -17,12 +17,11 @@ const NUMBERS = ["Anonymous", "Files", "In huge pages", "Threads", "Bound here"]
 export function NodeUses({ process, theme }: Props) {
   const known = knownNodes(process);
   return (
-    <section aria-labelledby="node-uses">
-      <div class="heading">
-        <h2 id="node-uses">Nodes</h2>
-        <SaveMenu title="Nodes" table={() => processTable([process])} picture={false} />
-      </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Nodes">
+    <TableSection
+      id="node-uses"
+      title="Nodes"
+      csv={() => processTable([process])}
+      table={
         <table class="job-table" aria-labelledby="node-uses">
           <thead>
             <tr>
@@ -41,12 +40,13 @@ export function NodeUses({ process, theme }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      }
+    >
       <p class="how">
         Anonymous memory belongs to no file: heap, stacks, written data. Threads are on the node of
         the CPU on which they ran last. Bound here: threads that may run on CPUs of this node only.
       </p>
-    </section>
+    </TableSection>
   );
 }
 

@@ -4,8 +4,8 @@ import type { Theme } from "../../model/page-state";
 import * as show from "../../model/format";
 import { bytesOfNodes, knownNodes, nodeShares, processTable } from "../../model/live-memory";
 import { NodeBar } from "../elements/node-bar";
+import { selectByKey } from "../elements/row-keys";
 import { SaveMenu } from "../page/save-menu";
-import { move } from "../structures/structure-table";
 
 interface Props {
   processes: LiveProcess[];
@@ -27,7 +27,7 @@ export function ProcessTable({ processes, selected, onSelect, theme }: Props) {
         <table
           class="structures"
           aria-labelledby="processes"
-          onKeyDown={(event) => move(event, positions, selected, onSelect)}
+          onKeyDown={(event) => selectByKey(event, positions, selected, onSelect)}
         >
           <thead>
             <tr>

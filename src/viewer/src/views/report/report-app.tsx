@@ -2,16 +2,10 @@
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
 import { knowsThreads, seesAccesses } from "../../model/counting";
-import { reportOn } from "../../model/machine-choice";
 import { matrixOf } from "../../model/matrix";
 import { mostUsed, reportInLines } from "../../model/memory-lines";
-import type { Matrices } from "../../model/matrix";
-import { positionOf } from "../../model/page-state";
-import type { Extents } from "../../model/page-state";
-import { chosenPhases, picked } from "../../model/phase-selection";
-import { listed, structureRows } from "../../model/structure-list";
-import type { Wanted } from "../../model/structure-list";
-import { arrange } from "../../model/thread-order";
+import type { Extents, Theme } from "../../model/page-state";
+import { picked } from "../../model/phase-selection";
 import { CallPathsPanel } from "../call-paths/call-paths-panel";
 import { CountChoice } from "../figures/count-choice";
 import { MachineChoice } from "../machine/machine-choice";
@@ -28,6 +22,8 @@ import { StructureFigures } from "../figures/structure-figures";
 import { TimePanel } from "../time/time-panel";
 import { StructureTable } from "../structures/structure-table";
 import { useTheme } from "../page/theme";
+import { useShownReport } from "./use-shown-report";
+import type { ShownReport } from "./use-shown-report";
 
 export function ReportApp({ report }: { report: Report }) {
   const extents = useMemo(() => extentsOf(report), [report]);
@@ -53,43 +49,18 @@ function extentsOf(report: Report): Extents {
   };
 }
 
-/** Machines with many nodes need the page's whole width. */
-function overviewSize({ traffic }: Report): string {
-  if (traffic.nodes.length < 2) return "one-node";
-  return traffic.nodes.length > 6 ? "many-nodes" : "";
-}
-
-/** `recorded` counts accesses; the machine, and what `report` counts, are the reader's choice. */
 function Page({ report: written }: { report: Report }) {
   const theme = useTheme();
-  const state = usePageState(
-    ...(["structure", "instance", "table", "phases", "order", "colourBy", "count"] as const),
-    "machine",
-  );
-  const recorded = reportOn(written, state.machine);
-  const report = state.count === "lines" ? reportInLines(recorded) : recorded;
+  const shown = useShownReport(written);
+  const { recorded, report } = shown;
   const change = useChangePage();
-  const phases = useMemo(
-    () => chosenPhases(state.phases, report.phases.length),
-    [report, state.phases],
-  );
-  const matrix: Matrices = (position) => matrixOf(report, position, phases);
-  const all = useMemo(() => structureRows(report, phases), [report, phases]);
-  const rows = useMemo(() => listed(all, state.table), [all, state.table]);
-  const selected = positionOf(state, report.structures);
-  const whole = positionOf({ ...state, instance: -1 }, report.structures);
-  const any = report.structures.length > 0;
-  const order = useMemo(
-    () => (any ? [...arrange(state.order, matrix(whole), report.threads).rows] : []),
-    [report, phases, state.order, whole],
-  );
-  const seen = seesAccesses(report.run);
   const select = (position: number) =>
     change({ structure: report.structures[position]!.structure, instance: -1 });
   const open = (position: number) => {
     select(position);
     document.getElementById("structure")?.scrollIntoView({ block: "start" });
   };
+  const part = { shown, theme };
   return (
     <>
       <a class="skip" href="#structure">
@@ -101,75 +72,132 @@ function Page({ report: written }: { report: Report }) {
         {report.findings.length > 0 && <StandingOut report={recorded} onOpen={open} />}
         <RunFacts report={recorded} />
         <CountChoice report={recorded} />
-        {seen && knowsThreads(report.run) && (
-          <div class={`overview ${overviewSize(report)}`}>
-            <MachinePanel report={report} phases={phases} theme={theme} />
-            {report.threads.length > 1 && (
-              <SharingPanel report={report} phases={phases} order={order} theme={theme} />
-            )}
-          </div>
-        )}
-        <StructureTable
-          report={report}
-          matrix={matrix}
-          all={all}
-          listed={rows}
-          wanted={state.table}
-          onWanted={(table: Wanted) => change({ table })}
-          colourBy={state.colourBy}
-          onColourBy={(colourBy) => change({ colourBy })}
-          selected={whole}
+        <Overview {...part} />
+        <Structures {...part} onSelect={select} />
+        <ChosenStructure {...part} />
+        <OverTime {...part} />
+        <CallPathsPanel
+          report={recorded}
+          phases={shown.phases}
+          selected={shown.whole}
           onSelect={select}
-          theme={theme}
         />
-        {any && (
-          <div class="structure-and-lines">
-            <StructureFigures
-              key={selected}
-              report={report}
-              position={selected}
-              matrix={matrix(selected)}
-              theme={theme}
-            />
-            {report.lines.place.length > 0 && (
-              <SourceLines key={whole} report={recorded} position={whole} phases={phases} />
-            )}
-          </div>
-        )}
-        {seen && report.phases.length > 1 && (
-          <TimePanel
-            report={recorded}
-            selected={whole}
-            selection={state.phases}
-            onPick={(phase, add) =>
-              change({ phases: picked(state.phases, phase, add, report.phases.length) })
-            }
-            theme={theme}
-          />
-        )}
-        <CallPathsPanel report={recorded} phases={phases} selected={whole} onSelect={select} />
-        {seen && knowsThreads(report.run) && (
-          <ReadWritePanel
-            report={recorded}
-            matrix={(position) => matrixOf(recorded, position, phases)}
-            positions={rows.map(({ position }) => position)}
-            theme={theme}
-          />
-        )}
+        <ReadersAndWriters {...part} />
         <Principles folded={report.folded} />
       </main>
       <footer>
         Written by Numascape {report.run.recorder?.version ?? ""}. This page works offline and loads
         nothing.
       </footer>
-      {report.phases.length > 1 && (
-        <PhasesBar
-          report={report}
-          selection={state.phases}
-          onSelect={(chosen) => change({ phases: chosen })}
-          theme={theme}
-        />
-      )}
+      <Phases {...part} />
     </>
+  );
+}
+
+interface PartProps {
+  shown: ShownReport;
+  theme: Theme;
+}
+
+/** Machines with many nodes need the page's whole width. */
+function overviewSize({ traffic }: Report): string {
+  if (traffic.nodes.length < 2) return "one-node";
+  return traffic.nodes.length > 6 ? "many-nodes" : "";
+}
+
+function Overview({ shown: { report, phases, order }, theme }: PartProps) {
+  if (!seesAccesses(report.run) || !knowsThreads(report.run)) return null;
+  return (
+    <div class={`overview ${overviewSize(report)}`}>
+      <MachinePanel report={report} phases={phases} theme={theme} />
+      {report.threads.length > 1 && (
+        <SharingPanel report={report} phases={phases} order={order} theme={theme} />
+      )}
+    </div>
+  );
+}
+
+function Structures({
+  shown,
+  theme,
+  onSelect,
+}: PartProps & { onSelect: (position: number) => void }) {
+  const { table, colourBy } = usePageState("table", "colourBy");
+  const change = useChangePage();
+  return (
+    <StructureTable
+      report={shown.report}
+      matrix={shown.matrix}
+      all={shown.all}
+      listed={shown.listed}
+      wanted={table}
+      onWanted={(wanted) => change({ table: wanted })}
+      colourBy={colourBy}
+      onColourBy={(by) => change({ colourBy: by })}
+      selected={shown.whole}
+      onSelect={onSelect}
+      theme={theme}
+    />
+  );
+}
+
+function ChosenStructure({ shown, theme }: PartProps) {
+  const { recorded, report, phases, matrix, selected, whole } = shown;
+  if (report.structures.length === 0) return null;
+  return (
+    <div class="structure-and-lines">
+      <StructureFigures
+        key={selected}
+        report={report}
+        position={selected}
+        matrix={matrix(selected)}
+        theme={theme}
+      />
+      {report.lines.place.length > 0 && (
+        <SourceLines key={whole} report={recorded} position={whole} phases={phases} />
+      )}
+    </div>
+  );
+}
+
+function OverTime({ shown: { recorded, whole }, theme }: PartProps) {
+  const { phases } = usePageState("phases");
+  const change = useChangePage();
+  const known = recorded.phases.length;
+  if (!seesAccesses(recorded.run) || known < 2) return null;
+  return (
+    <TimePanel
+      report={recorded}
+      selected={whole}
+      selection={phases}
+      onPick={(phase, add) => change({ phases: picked(phases, phase, add, known) })}
+      theme={theme}
+    />
+  );
+}
+
+function ReadersAndWriters({ shown: { recorded, phases, listed }, theme }: PartProps) {
+  if (!seesAccesses(recorded.run) || !knowsThreads(recorded.run)) return null;
+  return (
+    <ReadWritePanel
+      report={recorded}
+      matrix={(position) => matrixOf(recorded, position, phases)}
+      positions={listed.map(({ position }) => position)}
+      theme={theme}
+    />
+  );
+}
+
+function Phases({ shown: { report }, theme }: PartProps) {
+  const { phases } = usePageState("phases");
+  const change = useChangePage();
+  if (report.phases.length < 2) return null;
+  return (
+    <PhasesBar
+      report={report}
+      selection={phases}
+      onSelect={(chosen) => change({ phases: chosen })}
+      theme={theme}
+    />
   );
 }

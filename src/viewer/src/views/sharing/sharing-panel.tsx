@@ -16,6 +16,7 @@ import { ReadingAid } from "../elements/reading-aid";
 import { SaveMenu } from "../page/save-menu";
 import { SharingTable } from "./sharing-table";
 import { Term } from "../elements/term";
+import { Tooltip } from "../elements/tooltip";
 
 interface Props {
   report: Report;
@@ -60,36 +61,7 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
       <p class="statement">{see}</p>
       <div class="sharing-body">
         {matrix.size > 1 && (
-          <div class="sharing-figure">
-            <div class="sharing-axis" aria-hidden="true">
-              <span>{name(0)}</span>
-              <span>{name(matrix.size - 1)}</span>
-            </div>
-            <Canvas
-              class="sharing-map"
-              role="img"
-              aria-label={`Thread by thread: ${see} Numbers are in the table below.`}
-              inputs={[matrix, theme]}
-              draw={(surface) => drawSharing(surface, matrix, largest, theme)}
-              onPointerMove={(event) => {
-                const box = event.currentTarget.getBoundingClientRect();
-                const at = (part: number) =>
-                  Math.max(0, Math.min(matrix.size - 1, Math.floor(part * matrix.size)));
-                setCursor({
-                  row: at((event.clientY - box.top) / box.height),
-                  column: at((event.clientX - box.left) / box.width),
-                  clientX: event.clientX,
-                  clientY: event.clientY,
-                });
-              }}
-              onPointerLeave={() => setCursor(undefined)}
-            />
-            <div class="sharing-axis across" aria-hidden="true">
-              <span>{name(0)}</span>
-              <span>thread</span>
-              <span>{name(matrix.size - 1)}</span>
-            </div>
-          </div>
+          <SharingMap {...{ matrix, name, see, largest, theme }} onCursor={setCursor} />
         )}
         <div>
           {matrix.size > 1 && <SharingTable {...{ matrix, name, unit }} />}
@@ -108,41 +80,75 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
         </div>
       </div>
       {cursor && cursor.row < matrix.size && cursor.column < matrix.size && (
-        <Tooltip {...{ matrix, cursor, name, unit }} />
+        <SharedByTwo {...{ matrix, cursor, name, unit }} />
       )}
     </section>
   );
 }
 
-function Tooltip({
-  matrix,
-  cursor,
-  name,
-  unit,
-}: {
+interface MapProps {
+  matrix: SharingMatrix;
+  name: (row: number) => string;
+  /** What is to be seen, in words. */
+  see: string;
+  largest: number;
+  theme: Theme;
+  onCursor: (cursor: Cursor | undefined) => void;
+}
+
+function SharingMap({ matrix, name, see, largest, theme, onCursor }: MapProps) {
+  const { size } = matrix;
+  const at = (part: number) => Math.max(0, Math.min(size - 1, Math.floor(part * size)));
+  return (
+    <div class="sharing-figure">
+      <div class="sharing-axis" aria-hidden="true">
+        <span>{name(0)}</span>
+        <span>{name(size - 1)}</span>
+      </div>
+      <Canvas
+        class="sharing-map"
+        role="img"
+        aria-label={`Thread by thread: ${see} Numbers are in the table below.`}
+        inputs={[matrix, theme]}
+        draw={(surface) => drawSharing(surface, matrix, largest, theme)}
+        onPointerMove={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          onCursor({
+            row: at((event.clientY - box.top) / box.height),
+            column: at((event.clientX - box.left) / box.width),
+            clientX: event.clientX,
+            clientY: event.clientY,
+          });
+        }}
+        onPointerLeave={() => onCursor(undefined)}
+      />
+      <div class="sharing-axis across" aria-hidden="true">
+        <span>{name(0)}</span>
+        <span>thread</span>
+        <span>{name(size - 1)}</span>
+      </div>
+    </div>
+  );
+}
+
+interface TooltipProps {
   matrix: SharingMatrix;
   cursor: Cursor;
   name: (row: number) => string;
   unit: string;
-}) {
+}
+
+function SharedByTwo({ matrix, cursor, name, unit }: TooltipProps) {
   const { size, shared } = matrix;
-  const { row, column, clientX, clientY } = cursor;
+  const { row, column } = cursor;
   const value = shared[row * size + column]!;
   const own = Math.max(1, Math.min(shared[row * size + row]!, shared[column * size + column]!));
-  const left = clientX > window.innerWidth - 320;
-  const above = clientY > window.innerHeight - 160;
-  const style = {
-    left: `${clientX}px`,
-    top: `${clientY}px`,
-    transform: `translate(${left ? "calc(-100% - 14px)" : "14px"}, ${above ? "calc(-100% - 10px)" : "14px"})`,
-  };
+  const title =
+    row === column
+      ? `Thread ${name(row)}`
+      : `Threads ${name(Math.min(row, column))} and ${name(Math.max(row, column))}`;
   return (
-    <div class="tooltip" role="status" style={style}>
-      <p class="title">
-        {row === column
-          ? `Thread ${name(row)}`
-          : `Threads ${name(Math.min(row, column))} and ${name(Math.max(row, column))}`}
-      </p>
+    <Tooltip at={cursor} title={title}>
       <dl>
         <dt>{row === column ? "In all" : "On shared pages"}</dt>
         <dd>
@@ -157,7 +163,7 @@ function Tooltip({
           </>
         )}
       </dl>
-    </div>
+    </Tooltip>
   );
 }
 

@@ -82,25 +82,31 @@ export function SourceLines({ report, position, phases }: Props) {
           <OpenInEditor file={chosen.file} line={chosen.first} />
         </p>
       )}
-      <ReadingAid
-        read={
-          <p>
-            Functions that use this <Term of="structure" />, with their loops and source lines. The
-            number is the share of its counted accesses. Select a row to see its source: the margin
-            shows the share of each line. {ESTIMATED}
-          </p>
-        }
-        act={
-          <>
-            <p>
-              One loop makes nearly all accesses: initialise the structure in parallel with the
-              schedule of this loop.
-            </p>
-            <p>Two loops split the data differently: use the same schedule in both.</p>
-          </>
-        }
-      />
+      <Aid />
     </section>
+  );
+}
+
+function Aid() {
+  return (
+    <ReadingAid
+      read={
+        <p>
+          Functions that use this <Term of="structure" />, with their loops and source lines. The
+          number is the share of its counted accesses. Select a row to see its source: the margin
+          shows the share of each line. {ESTIMATED}
+        </p>
+      }
+      act={
+        <>
+          <p>
+            One loop makes nearly all accesses: initialise the structure in parallel with the
+            schedule of this loop.
+          </p>
+          <p>Two loops split the data differently: use the same schedule in both.</p>
+        </>
+      }
+    />
   );
 }
 

@@ -42,39 +42,56 @@ export function SourceText({ window, chosen, functions, total }: Props) {
           <tbody>
             {window.text.map((text, i) => {
               const line = window.first + i;
-              const sum = sums.get(line);
-              const isChosen = chosen.first <= line && line <= chosen.last;
               return (
-                <tr key={line} class={isChosen ? "chosen" : ""}>
-                  <td class="number" title={sum && toldUses(sum)}>
-                    {sum && (
-                      <>
-                        <span
-                          class="heat"
-                          style={{ width: `${(100 * (sum.reads + sum.writes)) / all}%` }}
-                        />
-                        <span>
-                          {estimatedShare(sum) > 0 && "≈ "}
-                          {show.share((sum.reads + sum.writes) / all)}
-                        </span>
-                      </>
-                    )}
-                  </td>
-                  <td class="number line-number">
-                    <EditorLink file={window.file} line={line} focusable={false}>
-                      {line}
-                    </EditorLink>
-                  </td>
-                  <td class="text">
-                    <bdi>{text}</bdi>
-                  </td>
-                </tr>
+                <Line
+                  key={line}
+                  {...{ file: window.file, line, text, all }}
+                  uses={sums.get(line)}
+                  isChosen={chosen.first <= line && line <= chosen.last}
+                />
               );
             })}
           </tbody>
         </table>
       </div>
     </div>
+  );
+}
+
+interface LineProps {
+  file: string;
+  line: number;
+  text: string;
+  uses: Uses | undefined;
+  /** Accesses of all functions that use the structure. */
+  all: number;
+  isChosen: boolean;
+}
+
+function Line({ file, line, text, uses, all, isChosen }: LineProps) {
+  const share = uses && (uses.reads + uses.writes) / all;
+  return (
+    <tr class={isChosen ? "chosen" : ""}>
+      <td class="number" title={uses && toldUses(uses)}>
+        {uses && (
+          <>
+            <span class="heat" style={{ width: `${100 * share!}%` }} />
+            <span>
+              {estimatedShare(uses) > 0 && "≈ "}
+              {show.share(share!)}
+            </span>
+          </>
+        )}
+      </td>
+      <td class="number line-number">
+        <EditorLink file={file} line={line} focusable={false}>
+          {line}
+        </EditorLink>
+      </td>
+      <td class="text">
+        <bdi>{text}</bdi>
+      </td>
+    </tr>
   );
 }
 

@@ -61,27 +61,15 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
             </tr>
           </thead>
           <tbody>
-            {shown.map((position) => {
-              const { name } = report.structures[position]!;
-              const { use, neverRead, neverWrite } = readWriteOf(matrix(position), numbers);
-              return (
-                <tr key={position}>
-                  <th scope="row">
-                    <bdi class="name">{name.slice(0, 400)}</bdi>
-                  </th>
-                  <td class="strip">
-                    <Canvas
-                      lazy
-                      aria-hidden="true"
-                      inputs={[theme]}
-                      draw={(surface) => drawUse(surface, use, USES[theme])}
-                    />
-                  </td>
-                  <td class="threads">{show.ranges(neverRead, numbers.length)}</td>
-                  <td class="threads">{show.ranges(neverWrite, numbers.length)}</td>
-                </tr>
-              );
-            })}
+            {shown.map((position) => (
+              <Row
+                key={position}
+                name={report.structures[position]!.name}
+                uses={readWriteOf(matrix(position), numbers)}
+                threads={numbers.length}
+                theme={theme}
+              />
+            ))}
           </tbody>
         </table>
       </div>
@@ -94,6 +82,33 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
           ` Only the first ${MAX_STRUCTURES} structures of the table above are shown.`}
       </p>
     </section>
+  );
+}
+
+interface RowProps {
+  name: string;
+  uses: ReturnType<typeof readWriteOf>;
+  threads: number;
+  theme: Theme;
+}
+
+function Row({ name, uses: { use, neverRead, neverWrite }, threads, theme }: RowProps) {
+  return (
+    <tr>
+      <th scope="row">
+        <bdi class="name">{name.slice(0, 400)}</bdi>
+      </th>
+      <td class="strip">
+        <Canvas
+          lazy
+          aria-hidden="true"
+          inputs={[theme]}
+          draw={(surface) => drawUse(surface, use, USES[theme])}
+        />
+      </td>
+      <td class="threads">{show.ranges(neverRead, threads)}</td>
+      <td class="threads">{show.ranges(neverWrite, threads)}</td>
+    </tr>
   );
 }
 

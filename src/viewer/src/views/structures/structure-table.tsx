@@ -14,6 +14,8 @@ import type {
   Wanted,
 } from "../../model/structure-list";
 import { remoteShare } from "../../model/traffic";
+import { selectByKey } from "../elements/row-keys";
+import { SortHeading } from "../elements/sort-heading";
 import { SaveMenu } from "../page/save-menu";
 import { Segmented } from "../elements/segmented";
 import { SplitBar } from "./split-bar";
@@ -73,7 +75,7 @@ export function StructureTable(props: Props) {
         <table
           class="structures"
           aria-label="Structures"
-          onKeyDown={(event) => move(event, positions, props.selected, props.onSelect)}
+          onKeyDown={(event) => selectByKey(event, positions, props.selected, props.onSelect)}
         >
           <Head {...props} />
           <tbody>
@@ -157,28 +159,17 @@ function headings({ run }: Report): readonly (readonly [SortKey, string])[] {
 }
 
 function Head({ report, colourBy, wanted, onWanted }: Props) {
-  const { key: sorted, descending } = wanted.order;
   const seen = seesAccesses(report.run);
-  const heading = (key: SortKey, label: string, number: boolean) => (
-    <th
+  const heading = (key: SortKey, title: string, number: boolean) => (
+    <SortHeading
       key={key}
-      scope="col"
-      class={number ? "number" : ""}
-      aria-sort={key !== sorted ? "none" : descending ? "descending" : "ascending"}
-    >
-      <button
-        type="button"
-        onClick={() => {
-          const order = { key, descending: key === sorted ? !descending : key !== "name" };
-          onWanted({ ...wanted, order });
-        }}
-      >
-        {label}
-        <span class="arrow" aria-hidden="true">
-          {key !== sorted ? "" : descending ? "↓" : "↑"}
-        </span>
-      </button>
-    </th>
+      of={key}
+      title={title}
+      order={wanted.order}
+      largestFirst={key !== "name"}
+      onOrder={(order) => onWanted({ ...wanted, order })}
+      cell={{ class: number ? "number" : "" }}
+    />
   );
   return (
     <thead>
@@ -265,21 +256,4 @@ function Row({
 export function where({ file, line, function: name, module }: Structure): string {
   if (file) return show.fileName(file).slice(0, 80) + (line ? `:${line}` : "");
   return (name || show.fileName(module)).slice(0, 80);
-}
-
-/** Up and down arrows select the neighbouring row; `positions` are those of the rows. */
-export function move(
-  event: KeyboardEvent,
-  positions: readonly number[],
-  selected: number,
-  onSelect: (position: number) => void,
-): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step === undefined) return;
-  const next = positions[positions.indexOf(selected) + step];
-  if (next === undefined) return;
-  event.preventDefault();
-  onSelect(next);
-  const table = event.currentTarget as HTMLElement;
-  table.querySelector<HTMLElement>(`[data-position="${next}"] .name`)?.focus();
 }

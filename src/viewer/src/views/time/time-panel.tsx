@@ -7,7 +7,7 @@ import { reportInLines } from "../../model/memory-lines";
 import * as show from "../../model/format";
 import { timeEnd } from "../../model/phase-selection";
 import type { Selection } from "../../model/phase-selection";
-import { curvesOf, stepsCsv, stepsOf } from "../../model/time-curves";
+import { timeCurves, stepsCsv, stepsOf } from "../../model/time-curves";
 import type { Curve, Step } from "../../model/time-curves";
 import { ReadingAid } from "../elements/reading-aid";
 import { Segmented } from "../elements/segmented";
@@ -84,9 +84,9 @@ export function TimePanel({ report, selected, selection, onPick, theme }: Props)
 }
 
 function allCurves(report: Report, steps: readonly Step[], position: number): Curve[] {
-  const accesses = curvesOf(report, steps, position, wordsOf(report.run).all);
+  const accesses = timeCurves(report, steps, position, wordsOf(report.run).all);
   if (!report.memory_lines) return accesses;
-  return [...accesses, ...curvesOf(reportInLines(report), steps, position, "memory lines")];
+  return [...accesses, ...timeCurves(reportInLines(report), steps, position, "memory lines")];
 }
 
 interface ToldProps {
@@ -107,14 +107,14 @@ function Told({ report, steps, curves, pointed }: ToldProps) {
           <bdi>
             {step.phases.map((phase) => report.phases[phase]!.name.slice(0, 80)).join(", ")}
           </bdi>
-          {curves.map((curve) => ` · ${curve.name} ${valueText(curve, pointed!)}`)}
+          {curves.map((curve) => ` · ${curve.name} ${stepText(curve, pointed!)}`)}
         </>
       )}
     </p>
   );
 }
 
-export function valueText({ unit, values }: Curve, step: number): string {
+export function stepText({ unit, values }: Curve, step: number): string {
   const value = values[step];
   if (value === undefined) return "unknown";
   return unit === "share" ? show.share(value) : `${show.short(value)} per second`;

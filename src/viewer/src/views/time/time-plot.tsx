@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { scaleLinear } from "d3-scale";
+import type { ScaleLinear } from "d3-scale";
 import { useMemo } from "preact/hooks";
 import type { Report } from "../../data/report";
 import type { Theme } from "../../model/page-state";
@@ -8,6 +9,8 @@ import * as show from "../../model/format";
 import type { Selection } from "../../model/phase-selection";
 import { stepAt } from "../../model/time-curves";
 import type { Curve, Step } from "../../model/time-curves";
+import { isAdding } from "../elements/adding";
+import { ValueGrid } from "../elements/value-grid";
 import { useWidth } from "../page/use-width";
 
 interface Props {
@@ -69,25 +72,8 @@ export function TimePlot(props: Props) {
       >
         <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img">
           <title>{title}</title>
-          {y.ticks(3).map((value) => (
-            <g key={value}>
-              <line
-                class="grid"
-                x1={MARGIN.left}
-                x2={width - MARGIN.right}
-                y1={y(value)}
-                y2={y(value)}
-              />
-              <text class="tick end" x={MARGIN.left - 8} y={y(value) + 4}>
-                {text(value)}
-              </text>
-            </g>
-          ))}
-          {ticksOfTime(x, width).map(({ time, anchor }) => (
-            <text key={time} class={`tick ${anchor}`} x={x(time)} y={HEIGHT - 8}>
-              {show.seconds(time / 1e6)}
-            </text>
-          ))}
+          <ValueGrid y={y} count={3} left={MARGIN.left} right={width - MARGIN.right} text={text} />
+          <TimeTicks x={x} width={width} />
           {areas.map(([phase, path]) => (
             <path
               key={phase}
@@ -96,15 +82,7 @@ export function TimePlot(props: Props) {
               fill-opacity={selection === null || selection.includes(phase) ? 1 : 0.22}
             />
           ))}
-          {pointed !== undefined && (
-            <rect
-              class="pointed"
-              x={x(steps[pointed]!.from)}
-              width={Math.max(1.5, x(steps[pointed]!.to) - x(steps[pointed]!.from))}
-              y={MARGIN.top}
-              height={HEIGHT - MARGIN.top - MARGIN.bottom}
-            />
-          )}
+          {pointed !== undefined && <PointedStep step={steps[pointed]!} x={x} />}
         </svg>
       </div>
     </figure>
@@ -113,10 +91,6 @@ export function TimePlot(props: Props) {
 
 function largestOf({ values }: Curve): number {
   return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0) || 1;
-}
-
-function isAdding(event: MouseEvent | KeyboardEvent): boolean {
-  return event.shiftKey || event.ctrlKey || event.metaKey;
 }
 
 function stepOfKey(key: string, from: number | undefined, steps: number): number | undefined {
@@ -148,10 +122,28 @@ function areasOf({ values }: Curve, steps: readonly Step[], x: Scaled, y: Scaled
 /** Pixels between two times. */
 const APART = 130;
 
-function ticksOfTime(x: ReturnType<typeof scaleLinear<number, number>>, width: number) {
-  const times = x.ticks(Math.max(2, Math.floor(width / APART)));
-  return times.map((time, i) => ({
-    time,
-    anchor: i === 0 ? "start" : x(time) > width - MARGIN.right - 24 ? "end" : "middle",
-  }));
+function TimeTicks({ x, width }: { x: ScaleLinear<number, number>; width: number }) {
+  const anchor = (time: number, i: number) =>
+    i === 0 ? "start" : x(time) > width - MARGIN.right - 24 ? "end" : "middle";
+  return (
+    <>
+      {x.ticks(Math.max(2, Math.floor(width / APART))).map((time, i) => (
+        <text key={time} class={`tick ${anchor(time, i)}`} x={x(time)} y={HEIGHT - 8}>
+          {show.seconds(time / 1e6)}
+        </text>
+      ))}
+    </>
+  );
+}
+
+function PointedStep({ step: { from, to }, x }: { step: Step; x: Scaled }) {
+  return (
+    <rect
+      class="pointed"
+      x={x(from)}
+      width={Math.max(1.5, x(to) - x(from))}
+      y={MARGIN.top}
+      height={HEIGHT - MARGIN.top - MARGIN.bottom}
+    />
+  );
 }

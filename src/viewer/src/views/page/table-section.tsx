@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ComponentChildren } from "preact";
+import type { CsvTable } from "../../model/csv";
+import { SaveMenu } from "./save-menu";
+
+interface Props {
+  id: string;
+  title: string;
+  /** Where it is not the title: what the table is called for screen readers, and in files. */
+  label?: string;
+  savedAs?: string;
+  csv: () => CsvTable;
+  /** Of what scrolls, beside `scroll`. */
+  scrollClass?: string;
+  table: ComponentChildren;
+  /** Below the table. */
+  children?: ComponentChildren;
+}
+
+/** A section with a table that can be scrolled, and saved as CSV. */
+export function TableSection(props: Props) {
+  const { id, title, label = title, savedAs = title, csv, scrollClass, table, children } = props;
+  return (
+    <section aria-labelledby={id}>
+      <div class="heading">
+        <h2 id={id}>{title}</h2>
+        <SaveMenu title={savedAs} table={csv} picture={false} />
+      </div>
+      <div
+        class={scrollClass ? `scroll ${scrollClass}` : "scroll"}
+        tabIndex={0}
+        role="group"
+        aria-label={label}
+      >
+        {table}
+      </div>
+      {children}
+    </section>
+  );
+}
