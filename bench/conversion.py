@@ -24,7 +24,7 @@ from rich.console import Console
 from bench.measure import CommandError, machine
 from bench.observers import COMMAND
 from bench.tables import ResultTable, print_table, write_results
-from numascape.recorders.record import RecordRequest, observe
+from numascape.recorders.record import RecordRequest, record_session
 from numascape.recording.options import RecorderName, RecordOptions
 
 PROGRAMS = Path(__file__).parent / "kernels" / "conversion"
@@ -105,7 +105,7 @@ def _record(case: Case, folder: Path) -> Path | None:
         return None
     options = dataclasses.replace(RecordOptions(), recorder=case.recorder)
     request = RecordRequest(list(case.command), folder / "recorded", options)
-    session, _, _ = observe(request, request.program, folder / "recorded", lambda _: None)
+    session, _, _ = record_session(request, request.program, folder / "recorded", lambda _: None)
     return session.folder
 
 

@@ -25,7 +25,7 @@ from rich.console import Console
 from bench.measure import machine
 from bench.tables import ResultTable, print_table, write_results
 from numascape.errors import NumascapeError
-from numascape.machine.measuring import measure
+from numascape.machine.measuring import run_probe
 from numascape.machine.sizes import outside_bytes
 from numascape.machine.sources import read_host
 
@@ -76,7 +76,7 @@ def number(pattern: str, text: str) -> float:
 
 
 def our_bandwidth(operation: str, size: int, samples: int = 5) -> tuple[float, ...]:
-    found = measure(
+    found = run_probe(
         "bandwidth", operation=operation, cpus=[CPU], nodes=[0], bytes=size, samples=samples,
         sample_ms=SAMPLE_MS, calls="each",
     )  # fmt: skip
@@ -84,7 +84,7 @@ def our_bandwidth(operation: str, size: int, samples: int = 5) -> tuple[float, .
 
 
 def our_latency(size: int) -> tuple[float, ...]:
-    found = measure("latency", cpu=CPU, node=0, bytes=size, samples=5, sample_ms=2 * SAMPLE_MS)
+    found = run_probe("latency", cpu=CPU, node=0, bytes=size, samples=5, sample_ms=2 * SAMPLE_MS)
     return found.points[0].samples
 
 
@@ -118,7 +118,7 @@ def prefer_these_programs() -> str:
 def cases(multichase: Path | None, stream: Path | None) -> list[Case]:
     host = read_host()
     memory = outside_bytes(host, quick=True)
-    instructions = measure("bandwidth", operation="read", cpus=[CPU], bytes=4096).setting
+    instructions = run_probe("bandwidth", operation="read", cpus=[CPU], bytes=4096).setting
     sizes = {"L1": 32 << 10, "L2": 512 << 10, "memory": memory}
     found = []
     for operation, names in LIKWID.items():

@@ -66,7 +66,7 @@ def counted(number: int, noun: str) -> str:
     for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
         if number >= size:
             return f"{number / size:.3g} {word} {nouns}"
-    return f"{grouped(number)} {nouns}"
+    return f"{grouped_digits(number)} {nouns}"
 
 
 def ranges_text(numbers: Iterable[int], noun: str) -> str:
@@ -83,7 +83,7 @@ def ranges_text(numbers: Iterable[int], noun: str) -> str:
     return f"{noun}{'s' if several else ''} {shown}"
 
 
-def grouped(number: float) -> str:
+def grouped_digits(number: float) -> str:
     """Return a whole number with thin spaces between groups of three digits: `12 300`."""
     return f"{number:,.0f}".replace(",", "\u202f")
 

@@ -17,7 +17,7 @@ from numascape.comparison.conclusion import conclusion
 from numascape.comparison.page import render_comparison
 from numascape.comparison.site import ComparisonSite
 from numascape.trace import Trace
-from numascape.view.server import serving
+from numascape.view.server import serving_page
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 
@@ -224,7 +224,7 @@ def served(browser: Browser, traces: Traces) -> Iterator[tuple[Page, list[str]]]
     page.set_default_timeout(PATIENCE_MS)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    with serving(ComparisonSite(compare_traces(*traces), traces)) as address:
+    with serving_page(ComparisonSite(compare_traces(*traces), traces)) as address:
         page.goto(f"{address}#v=1&structure=0&view=4096,4128,0,48")
         page.wait_for_selector("html[data-ready=yes]")
         yield page, asked

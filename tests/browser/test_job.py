@@ -15,7 +15,7 @@ from browser.opened import PATIENCE_MS, Open, Opened, settle
 from numascape.jobs.job import AnalysedJob, analyse_job
 from numascape.report.job_file import render_job
 from numascape.view.job_site import JobSite
-from numascape.view.server import serving
+from numascape.view.server import serving_page
 from synthetic.job import rank_pattern, write_job, write_rank
 
 SIZE = 24
@@ -188,7 +188,7 @@ def test_the_heat_map_fits_on_one_sheet(
 def served(browser: Browser, job: AnalysedJob) -> Iterator[Page]:
     page = browser.new_page()
     page.set_default_timeout(PATIENCE_MS)
-    with serving(JobSite(job)) as address:
+    with serving_page(JobSite(job)) as address:
         page.goto(address)
         page.wait_for_selector("html[data-ready=yes]")
         yield page

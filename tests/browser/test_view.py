@@ -16,7 +16,7 @@ from browser.opened import PATIENCE_MS, settle
 from numascape.report import draft, render
 from numascape.trace import Trace
 from numascape.view.open import site_of
-from numascape.view.server import serving
+from numascape.view.server import serving_page
 from synthetic.patterns import Pattern
 from synthetic.write import write_pattern
 
@@ -47,7 +47,7 @@ def open_served(browser: Browser, trace: Trace) -> Iterator[Callable[[str], tupl
     context.set_default_timeout(PATIENCE_MS)
     asked: Asked = []
     complaints: list[str] = []
-    with serving(site_of(trace)) as address:
+    with serving_page(site_of(trace)) as address:
 
         def opened(fragment: str) -> tuple[Page, Asked]:
             page = context.new_page()
@@ -140,7 +140,7 @@ def test_keys_zoom_to_single_pages_and_back(
 def test_when_the_server_has_ended_the_page_says_so(browser: Browser, trace: Trace) -> None:
     page = browser.new_page()
     page.set_default_timeout(PATIENCE_MS)
-    with serving(site_of(trace)) as address:
+    with serving_page(site_of(trace)) as address:
         page.goto(f"{address}#v=1&structure=0")
         page.wait_for_selector("html[data-ready=yes]")
     page.locator(".figures").focus()

@@ -17,7 +17,7 @@ import polars as pl
 
 import numascape
 from numascape.recorders.live_status import count_so_far
-from numascape.recorders.record import RecordRequest, convert_session, observe
+from numascape.recorders.record import RecordRequest, convert_session, record_session
 
 _STATUS = re.compile(rb"numascape: recording \d+:\d\d, [\d.]+ [kMG] accesses, .+ used, 1 thread")
 _LINE = re.compile(rb"\r\x1b\[K(" + _STATUS.pattern + rb")")
@@ -121,7 +121,7 @@ def test_a_quiet_recording_shows_nothing(command: Path, tmp_path: Path) -> None:
 def test_the_sums_are_those_of_the_trace(programs: Path, tmp_path: Path) -> None:
     request = RecordRequest([str(programs / "thread_waves"), "20", "4"])
     target = tmp_path / "run.numascape"
-    session, _, _ = observe(request, request.program, target, lambda _: None)
+    session, _, _ = record_session(request, request.program, target, lambda _: None)
     shown = count_so_far(session.folder, 1.0)
     convert_session(session, target, lambda _: None)
     trace = numascape.open(target)

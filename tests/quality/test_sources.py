@@ -22,6 +22,7 @@ COMMENT = {
     **dict.fromkeys((".c", ".cpp", ".h", ".hpp", ".rs", ".ts", ".tsx"), "//"),
     ".f90": "!",
 }
+VERBS = {"api", "cli", "commands"}
 # Others chose the parameters of these functions: the kernel, DynamoRIO, elfutils.
 GIVEN_PARAMETERS = {
     "src/native/os/arch/x86_64/processor.h call",
@@ -108,7 +109,23 @@ def test_a_name_has_one_meaning() -> None:
     assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
 
 
-def test_a_type_of_the_viewer_and_of_native_headers_has_one_meaning() -> None:
+def test_a_public_function_is_of_one_package() -> None:
+    """Not the verbs: a command, the function of the library that it calls, and that of the API.
+
+    Files of one package may have functions of one name, such as `diagnose` of each diagnosis.
+    """
+    packages: dict[str, set[str]] = {}
+    library = ROOT / "src" / "numascape"
+    for path in sorted(library.rglob("*.py")):
+        package = path.relative_to(library).with_suffix("").parts[0]
+        for node in ast.parse(path.read_text()).body if package not in VERBS else ():
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                packages.setdefault(node.name, set()).add(package)
+    assert packages["diagnose"] == {"findings"}
+    assert {name: found for name, found in packages.items() if len(found) > 1} == {}
+
+
+def test_what_the_viewer_exports_and_a_type_of_native_headers_has_one_meaning() -> None:
     def places(files: list[Path], declaration: str) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
         for path in files:
@@ -118,7 +135,7 @@ def test_a_type_of_the_viewer_and_of_native_headers_has_one_meaning() -> None:
 
     native = [path for path in sources(".h") if ROOT / "src" / "native" in path.parents]
     for files, declaration in (
-        (sources(".ts", ".tsx"), r"^export (?:interface|type|class) (\w+)"),
+        (sources(".ts", ".tsx"), r"^export (?:interface|type|class|function) (\w+)"),
         (native, r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^{;]*)? \{"),
     ):
         types = places(files, declaration)

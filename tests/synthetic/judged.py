@@ -21,14 +21,14 @@ from typing import Any
 import polars as pl
 
 import numascape
-from numascape.analysis.facts import measure, per_thread_pages
+from numascape.analysis.facts import per_thread_pages, structure_facts
 from numascape.analysis.line_transfers import by_structure, parts_of_lines, shared_lines_of_pages
 from numascape.analysis.name_shares import name_shares
 from numascape.analysis.remote import remote_accesses
 from numascape.analysis.traffic import node_traffic
 from numascape.errors import NumascapeError
 from numascape.findings import Finding, examine, findings_of
-from numascape.findings.groups import grouped
+from numascape.findings.groups import group_findings
 from numascape.machine import open_machine
 from numascape.trace import write_trace
 from synthetic.judged_runs import RUNS
@@ -57,7 +57,9 @@ def facts(name: str) -> Flat:
     """Facts by structure; then sums of the run: by names, nodes, and transfers of lines."""
     trace = run(name)
     names = dict(trace.structures.select("structure", "name").iter_rows())
-    found = measure(per_thread_pages(trace.accesses, trace.phases.height), trace.first_touch)
+    found = structure_facts(
+        per_thread_pages(trace.accesses, trace.phases.height), trace.first_touch
+    )
     sums = {
         "(names)": vars(name_shares(trace)),
         "(remote)": _numbers(remote_accesses(trace)),
@@ -88,7 +90,7 @@ def findings(name: str) -> Flat:
     there = findings_of(examined)
     groups = [
         {"kind": group.kind, "share": group.share, "gain": group.gain and group.gain.share}
-        for group in grouped(examined, there)
+        for group in group_findings(examined, there)
     ]
     found = {"here": run(name).findings(), MACHINE: there}
     return _flat(

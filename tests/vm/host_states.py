@@ -32,7 +32,7 @@ from numascape.host import causes as _causes  # noqa: F401
 from numascape.host import files as _files  # noqa: F401
 from numascape.host import nodes as _nodes  # noqa: F401
 from numascape.host import sweeping as _sweeping  # noqa: F401
-from numascape.host.experiment import ExperimentPlan, fitting_bytes, measure
+from numascape.host.experiment import ExperimentPlan, fitting_bytes, measure_point
 from numascape.host.state import read_state
 from numascape.host.state_document import node_bytes
 from numascape.installation import installed_file
@@ -213,7 +213,7 @@ def four_nodes(folder: Path) -> dict[str, Any]:
     points = [(share, "first touch") for share in (0.0, 0.5, 1.0)]
     points += [(0.5, way) for way in ("strict", "swept", "dropped")]
     points += [(0.0, "interleaved")]
-    results = [(share, measure(plan, int(share * total), way)) for share, way in points]
+    results = [(share, measure_point(plan, int(share * total), way)) for share, way in points]
     seen["experiment"] = [
         {"share": share, "way": result.way, "local": result.triad.local_share,
          "pages": result.triad.pages, "cache": result.cache, "freed": result.freed}

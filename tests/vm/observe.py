@@ -10,12 +10,12 @@ import shlex
 import sys
 from pathlib import Path
 
-from numascape.recorders.record import RecordRequest, observe
+from numascape.recorders.record import RecordRequest, record_session
 
 for command in sys.argv[1:]:
     name, *program = shlex.split(command)
     target = Path(name)
     request = RecordRequest(program, target)
-    ended = observe(request, program, target, lambda _: None)[1]
+    ended = record_session(request, program, target, lambda _: None)[1]
     if ended.exit_status != 0:
         sys.exit(f"{command}: exit status {ended.exit_status}")

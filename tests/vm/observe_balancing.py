@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from numascape.recorders.record import RecordRequest, observe
+from numascape.recorders.record import RecordRequest, record_session
 from numascape.recording.options import RecordOptions
 
 SWITCH = Path("/proc/sys/kernel/numa_balancing")
@@ -29,7 +29,7 @@ def record(name: str, program: list[str]) -> None:
     """Record a program's page faults as NAME.numascape."""
     target = Path(f"{name}.numascape")
     request = RecordRequest(program, target, RecordOptions("faults"))
-    ended = observe(request, program, target, lambda _: None)[1]
+    ended = record_session(request, program, target, lambda _: None)[1]
     if ended.exit_status != 0:
         sys.exit(f"{name}: exit status {ended.exit_status}")
 

@@ -16,7 +16,7 @@ from numascape.prediction.model import Prediction
 from numascape.tuning.advice import Advice
 from numascape.tuning.loop import Effects, Outcome, Request, apply
 from numascape.tuning.metric import Metric
-from numascape.tuning.metric import measure as measure_metric
+from numascape.tuning.metric import measure_metric as measure_metric
 from numascape.tuning.printing import outcome_lines
 from vm.host_states import command
 from vm.live_target import cpus, living

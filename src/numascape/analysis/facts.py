@@ -62,7 +62,7 @@ def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     return summed_by(accesses, keys, ["reads", "writes"])
 
 
-def measure(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
+def structure_facts(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
     """Return the facts of every structure that was accessed or touched, by structure id.
 
     ``per_thread`` is what :func:`per_thread_pages` returns, ``first_touch`` the trace's table.

@@ -187,7 +187,9 @@ def limit_columns(folded: Folded, limits: pl.DataFrame) -> Folded:
         folded = coarsen(folded, factors)
 
 
-def lay_out(folded: Folded, entries: int, phases: int) -> tuple[Columns, Cells, FirstTouches]:
+def lay_out_blocks(
+    folded: Folded, entries: int, phases: int
+) -> tuple[Columns, Cells, FirstTouches]:
     """Turn blocks into the report's columns, with the gaps between them."""
     columns = _columns(folded)
     position = columns["position"].to_numpy()

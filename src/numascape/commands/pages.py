@@ -180,9 +180,9 @@ def _repeatedly(watched: Followed, exact: bool, seconds: float) -> Iterator[list
 
 
 def _export(file: Path, watched: Followed, exact: bool, seconds: float | None) -> None:
-    from numascape.live.document import prometheus
+    from numascape.live.document import process_prometheus
 
-    write_metrics(file, prometheus(_look(watched, exact)))
+    write_metrics(file, process_prometheus(_look(watched, exact)))
     if seconds is not None:
         for snapshots in _repeatedly(watched, exact, seconds):
-            write_metrics(file, prometheus(snapshots))
+            write_metrics(file, process_prometheus(snapshots))

@@ -49,14 +49,14 @@ def view(
     """
     # Imported here, because help and completion should not wait for the data frames.
     from numascape.view.open import shown_in_browser
-    from numascape.view.server import serving
+    from numascape.view.server import serving_page
 
     if other is None:
         site = _site_of_one(trace, machine, dask, mpi, quiet)
     else:
         refuse_engines(dask, mpi)
         site = _site_of_two(trace, other, machine, quiet)
-    with suppress(KeyboardInterrupt), serving(site, port, ipv6=ipv6) as address:
+    with suppress(KeyboardInterrupt), serving_page(site, port, ipv6=ipv6) as address:
         print(address, flush=True)
         if not browser:
             _wait(quiet)

@@ -17,7 +17,7 @@ from numascape.comparison.measures import (
     measure_structures,
 )
 from numascape.findings import Finding, examine, findings_of
-from numascape.findings.groups import grouped
+from numascape.findings.groups import group_findings
 from numascape.findings.verdict import verdict
 from numascape.machine import Machine
 from numascape.quantities import counted
@@ -114,7 +114,7 @@ def _judged(trace: Trace, machine: Machine | None) -> tuple[list[Finding], str]:
     """
     run = examine(trace, machine, readable_sources(trace.info, None))
     found = findings_of(run)
-    groups = [group for group in grouped(run, found) if group.first.to_do]
+    groups = [group for group in group_findings(run, found) if group.first.to_do]
     count = f"{counted(len(groups), 'finding')}." if groups else ""
     return [finding for finding in found if finding.to_do], f"{count} {verdict(run, found)}".strip()
 

@@ -11,7 +11,7 @@ from typing import Final
 from numascape.comparison.change import Comparison
 from numascape.comparison.measures import RunMeasures
 from numascape.errors import NumascapeError
-from numascape.quantities import grouped, share_text
+from numascape.quantities import grouped_digits, share_text
 
 _CONDITION: Final = re.compile(r"([a-z-]+?)\+([0-9]{1,12}(?:\.[0-9]{1,6})?)(%?)")
 
@@ -62,7 +62,7 @@ class Condition:
             return None
         if self.metric in SHARES:
             return f"{self.metric} rose from {share_text(before)} to {share_text(after)}"
-        return f"{self.metric} rose from {grouped(before)} to {grouped(after)}"
+        return f"{self.metric} rose from {grouped_digits(before)} to {grouped_digits(after)}"
 
     def _value(self, run: RunMeasures) -> float:
         value = {**SHARES, **COUNTS}[self.metric](run)

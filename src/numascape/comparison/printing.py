@@ -17,7 +17,7 @@ from numascape.comparison.measures import RunMeasures, StructureMeasures
 from numascape.console.overview import NEGLIGIBLE
 from numascape.console.tables import name, place, table_of
 from numascape.findings import Finding
-from numascape.quantities import count_text, grouped, share_text
+from numascape.quantities import count_text, grouped_digits, share_text
 
 _NAMES = 6
 """Number of structures that are named for one kind of finding."""
@@ -99,7 +99,7 @@ def run_measures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
                 points(before.busiest_node_share, after.busiest_node_share),
             ),
         ]
-    rows.append(("pages touched", grouped(before.pages), grouped(after.pages), ""))
+    rows.append(("pages touched", grouped_digits(before.pages), grouped_digits(after.pages), ""))
     if several_nodes(comparison) and min(before.known_share, after.known_share) < 0.995:
         known = share_cell(before.known_share), share_cell(after.known_share)
         rows.append(("accesses with known nodes", *known, ""))

@@ -13,7 +13,7 @@ from rich.text import Text
 from numascape.console.tables import name
 from numascape.findings.find import describe_not_judged
 from numascape.findings.finding import Finding, Kind
-from numascape.findings.groups import Group, grouped, stake_of
+from numascape.findings.groups import Group, group_findings, stake_of
 from numascape.findings.subject import Run
 from numascape.findings.verdict import verdict
 from numascape.findings.wording import number_text, threads_text
@@ -31,7 +31,7 @@ INDENT = 3
 
 def print_findings(console: Console, run: Run, found: Sequence[Finding], *, every: bool) -> None:
     """Print the findings about a run; `every`: with all evidence."""
-    groups = grouped(run, found)
+    groups = group_findings(run, found)
     to_do = [group for group in groups if group.first.to_do]
     _print_heading(console, run, to_do)
     _print_not_judged(console, run)
@@ -83,7 +83,7 @@ def _why_no_gains(machine: Machine) -> str:
 
 def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:
     """The findings of the trace at `path` in a few lines, or why there is none."""
-    groups = grouped(run, found)
+    groups = group_findings(run, found)
     to_do = [group for group in groups if group.first.to_do]
     if not to_do:
         return [group.first.why for group in groups if group.first.structure is None][:1]

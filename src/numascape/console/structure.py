@@ -14,7 +14,7 @@ from numascape.console.strips import strip_lines, strip_of, users_of
 from numascape.console.tables import name, part_text, place, table_of
 from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
-from numascape.quantities import bytes_text, count_text, grouped, percent
+from numascape.quantities import bytes_text, count_text, grouped_digits, percent
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 from numascape.trace.phase import TraceOfPhase
@@ -33,7 +33,7 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
     instances = f"{row['instances']} instances of up to " if row["instances"] > 1 else ""
     where = place(row["file"], row["line"], row["function"])
     console.print(
-        f"{row['kind']}, {instances}{bytes_text(row['size'])}, {grouped(row['pages'])} pages"
+        f"{row['kind']}, {instances}{bytes_text(row['size'])}, {grouped_digits(row['pages'])} pages"
         + (f", {where}" if where else ""),
         soft_wrap=True,
     )

@@ -12,12 +12,12 @@ import polars as pl
 
 from numascape.conversion import seen_lines, transfers
 from numascape.conversion.inherited_memory import join_inherited
-from numascape.conversion.lines import joined, merged
+from numascape.conversion.lines import joined_lines, merged
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
 from numascape.conversion.phases import run_phases
 from numascape.conversion.places import PLACE, sort_by
-from numascape.conversion.shard_groups import Member, ShardGroup, groups_of
+from numascape.conversion.shard_groups import Member, ShardGroup, shard_groups
 from numascape.conversion.shards import Shard, read_shards
 from numascape.conversion.shared_memory import join_shared
 from numascape.conversion.structures import StructureTable
@@ -58,7 +58,7 @@ def convert(session: Session) -> Converted:
     table = StructureTable()
     parts: list[ProcessTables] = []
     cache = symbol_cache()
-    for alike in groups_of(members, begin):
+    for alike in shard_groups(members, begin):
         names = Names([member.shard for group in alike for member in group.members], cache)
         parts += [_convert_group(group, names, table, session) for group in alike]
         names.save()
@@ -126,7 +126,7 @@ def _assemble(
     if counts == "first touches":
         accesses = accesses.clear()
     # A process is in one part, so only its own phases with the same name give the same line twice.
-    join = merged if any(phases.numbers) else joined
+    join = merged if any(phases.numbers) else joined_lines
     lines = join(renumbered(with_phases(part.lines, part)) for part in parts)
     first_touch = renumbered(pl.concat(with_phases(part.first_touch, part) for part in parts))
     first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
@@ -145,12 +145,12 @@ def _assemble(
         "phases": phases.phases,
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)).sort("structure", "instance"),
-        "seen_lines": seen_lines.summed(
+        "seen_lines": seen_lines.sum_seen_lines(
             renumbered(with_phases(part.seen_lines, part)) for part in parts
         ),
     }
     if session.options.cache is not None:
-        tables["transfers"] = transfers.summed(
+        tables["transfers"] = transfers.sum_transfers(
             renumbered(with_phases(part.transfers, part)) for part in parts
         )
     tables = {name: _in_order(name, frame) for name, frame in tables.items()}

@@ -125,7 +125,7 @@ def merged(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return summed.sort(_KEY).select(_SCHEMA.names())
 
 
-def joined(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def joined_lines(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Like `merged`, if no two tables have the same structure, and each is in order of places."""
     rows = pl.concat(tables).select(_SCHEMA.names())
     return rows.sort(packed(rows, ["structure", "phase"]), maintain_order=True)

@@ -164,7 +164,7 @@ def _cover(
         covered[key] = covered.get(key, 0) + on_page
 
 
-def divide(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
+def divide_among_variables(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """Divide `counts` (owner, page, thread, phase, and counts) among the variables on the pages.
 
     Returns the rows with two more columns, (variable, variable_page). `variable` is null for memory

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.conversion.lines import Samples, Sites, count_lines, samples_in_modules
-from numascape.conversion.module_pages import divide
+from numascape.conversion.module_pages import divide_among_variables
 from numascape.conversion.names import Names
 from numascape.conversion.phases import ProcessPhases, process_phases
 from numascape.conversion.places import PLACE, last_of_each, sum_of_each
@@ -80,7 +80,7 @@ class _Owned:
         inside = rows.filter(pl.col("owner").is_in(self.group.owners_in_modules))
         places = self.pages.lazy().drop("bytes")
         found = (
-            divide(inside, self.pages).lazy()
+            divide_among_variables(inside, self.pages).lazy()
             if divided
             else inside.lazy().join(places, on=["owner", "page"], how="left")
         )

@@ -27,10 +27,12 @@ def seen_line_table(
         return pl.DataFrame(schema=_SCHEMA)
     cache_line = pl.when(pl.col("line") == UNKNOWN_LINE).then(-1).otherwise("line")
     located = placed(group, rows, owners, module_pages, ranks)
-    return summed([located.with_columns(cache_line=cache_line.cast(pl.Int32())).drop("line")])
+    return sum_seen_lines(
+        [located.with_columns(cache_line=cache_line.cast(pl.Int32())).drop("line")]
+    )
 
 
-def summed(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def sum_seen_lines(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Join tables `seen_lines`; each page, cache line, thread and phase is there once."""
     one_line = pl.col("lines").bitwise_count_ones() == 1
     return (

@@ -184,7 +184,7 @@ class ShardGroup:
         return frame.with_columns(changed)
 
 
-def groups_of(members: Sequence[Member], begin: int) -> Iterator[list[ShardGroup]]:
+def shard_groups(members: Sequence[Member], begin: int) -> Iterator[list[ShardGroup]]:
     """Divide the members into groups; the groups of one list have the same modules."""
     alike: dict[tuple[_Module, ...], list[Member]] = {}
     for member in members:

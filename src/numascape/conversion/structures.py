@@ -211,9 +211,9 @@ def module_structures(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The structures in executables and libraries whose pages were used.
 
-    Returns (owner, page, variable, variable_page, is_large, bytes, seen_share) as `divide` needs
-    them, and (owner, variable, structure, address, size, pages). `variable` is null for memory that
-    no variable covers.
+    Returns (owner, page, variable, variable_page, is_large, bytes, seen_share), which
+    `divide_among_variables` needs, and (owner, variable, structure, address, size, pages).
+    `variable` is null for memory that no variable covers.
     """
     hot = hot_variables(group, names.globals)
     variables, pages = names.variables(frozenset(hot["address"].to_list()))

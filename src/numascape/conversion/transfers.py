@@ -41,7 +41,9 @@ def transfer_table(
     rows = group.transfers.rename({"to_bytes": "bytes", "shared": "true_sharing"})
     if rows.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    return summed([_with_places(placed(group, rows, owners, module_pages, ranks), places_of)])
+    return sum_transfers(
+        [_with_places(placed(group, rows, owners, module_pages, ranks), places_of)]
+    )
 
 
 def placed(
@@ -63,7 +65,7 @@ def placed(
     )
 
 
-def summed(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def sum_transfers(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Join tables `transfers`; each combination of the columns that are no sums is there once."""
     bits = [pl.col(name).bitwise_or() for name in _BYTES]
     rows = pl.concat(tables).group_by(_KEY).agg(*bits, *(pl.col(name).sum() for name in _SUMS))

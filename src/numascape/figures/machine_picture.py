@@ -49,7 +49,7 @@ class Layout:
     height: float
 
 
-def lay_out(machine: Machine) -> Layout:
+def arrange_machine(machine: Machine) -> Layout:
     """Place packages, and the nodes in them, side by side, with at most 4 nodes in a row.
 
     Nodes without a package come last.
@@ -85,7 +85,7 @@ def lay_out(machine: Machine) -> Layout:
 def draw_machine(machine: Machine, style: Style | None = None) -> TraceFigure:
     """Draw the machine, and below its boxes the known matrices."""
     style = style or Style(width=PICTURE_CM)
-    layout = lay_out(machine)
+    layout = arrange_machine(machine)
     matrices = _matrices(machine)
     settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
     del settings["backend"]

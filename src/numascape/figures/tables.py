@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.facts import per_thread_pages
-from numascape.analysis.folding import fold_pages, lay_out, limit_columns
+from numascape.analysis.folding import fold_pages, lay_out_blocks, limit_columns
 from numascape.analysis.sharing import shared_accesses
 from numascape.analysis.source_places import source_places
 from numascape.analysis.traffic import SEVERAL as SEVERAL_NODES
@@ -75,7 +75,7 @@ def page_map(trace: Trace, structure: int, columns: int = COLUMNS) -> PageMap:
     places = source_places(first)
     folded = fold_pages(per_thread, first, shown, places, trace.structures.height)
     folded = limit_columns(folded, shown.select("position", "limit"))
-    axis, cells, touches = lay_out(folded, 1, 1)
+    axis, cells, touches = lay_out_blocks(folded, 1, 1)
     shape = (trace.threads.height, len(axis.start))
 
     def dense(

@@ -179,10 +179,10 @@ def initialise_by(subject: Subject, thread: int) -> str:
     return f"Initialise it in thread {thread}, which uses it{where}. Its pages are then local."
 
 
-def contiguous_parts(subject: Subject) -> str:
+def use_contiguous_parts(subject: Subject) -> str:
     """Advise giving each thread a contiguous part of the work."""
     if _python_array(subject) is not None:
-        return python_advice.contiguous_parts()
+        return python_advice.use_contiguous_parts()
     schedule, used = subject.schedule, subject.used_at
     if subject.in_tasks:
         where = f" at {_bare(subject.worked_in)}" if subject.worked_in else ""
@@ -212,10 +212,10 @@ def contiguous_parts(subject: Subject) -> str:
     return f"Change{where} so that each thread works on its own contiguous part: {kind}."
 
 
-def interleave(subject: Subject) -> str:
+def interleave_pages(subject: Subject) -> str:
     """Advise spreading pages over the nodes: of the whole program, or of this structure only."""
     if (array := _python_array(subject)) is not None:
-        return python_advice.interleave(array)
+        return python_advice.interleave_pages(array)
     size = f"{subject.row['size']} bytes"
     allocated = _bare(_allocated(subject))
     if _touched_by_allocation(subject):
@@ -241,7 +241,7 @@ def local_parts(subject: Subject) -> tuple[Fix, ...]:
             "thread uses a page. For local pages, give each thread fixed parts, and let it touch "
             "them first."
         )
-        return Fix(interleave(subject), Remedy.INTERLEAVED), Fix(fixed)
+        return Fix(interleave_pages(subject), Remedy.INTERLEAVED), Fix(fixed)
     return (
         Fix(initialise_in_parallel(subject), Remedy.USERS),
         Fix(pin(subject.run)),
@@ -251,7 +251,7 @@ def local_parts(subject: Subject) -> tuple[Fix, ...]:
 
 def interleave_if_better(subject: Subject) -> Fix:
     """Interleaving as a fix that is advised only if it is predicted to save more."""
-    return Fix(interleave(subject), Remedy.INTERLEAVED, fallback=True)
+    return Fix(interleave_pages(subject), Remedy.INTERLEAVED, fallback=True)
 
 
 def scatters(schedule: Schedule | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from numascape.analysis.facts import Facts, measure, per_thread_pages
+from numascape.analysis.facts import Facts, per_thread_pages, structure_facts
 from numascape.analysis.source_files import SourceFiles
 from numascape.findings.nodes import nodes_of
 from numascape.findings.sources import Sources
@@ -30,6 +30,6 @@ def examine(
     trace = TraceOfTeams.of(TraceOfTouches.of(trace))
     if facts is None or isinstance(trace, TraceOfTeams):
         pages = per_thread_pages(trace.accesses, trace.phases.height)
-        facts = measure(pages, trace.first_touch)
+        facts = structure_facts(pages, trace.first_touch)
     chosen = machine or trace.info.machine
     return Run(trace, facts, Sources(files), chosen, nodes_of(trace, chosen))

@@ -43,7 +43,7 @@ class Group:
         return self.first.kind
 
 
-def grouped(run: Run, found: Sequence[Finding]) -> list[Group]:
+def group_findings(run: Run, found: Sequence[Finding]) -> list[Group]:
     """Return the findings in groups: largest gain first, those without a fix last."""
     made = [
         Group(

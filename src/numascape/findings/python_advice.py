@@ -36,7 +36,7 @@ def initialise_by(allocated: Place, thread: int) -> str:
     )
 
 
-def contiguous_parts() -> str:
+def use_contiguous_parts() -> str:
     """Advise giving each thread a contiguous part of the work."""
     return (
         "Give each thread one contiguous part of it, the same one each time. A thread pool gives "
@@ -45,7 +45,7 @@ def contiguous_parts() -> str:
     )
 
 
-def interleave(allocated: Place) -> str:
+def interleave_pages(allocated: Place) -> str:
     """Advise spreading pages over the nodes: of the whole program, or of this array only."""
     return (
         "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "

@@ -24,7 +24,7 @@ from numascape.prediction.initialisation import (
 )
 from numascape.prediction.load import RunPlacement, Tuning, caches_of
 from numascape.prediction.model import Prediction, predict, predicted_seconds
-from numascape.prediction.page_groups import grouped, label_of_shares, of_groups
+from numascape.prediction.page_groups import group_pages, label_of_shares, of_groups
 from numascape.prediction.policies import SCHEMA, interleaved, replaced
 from numascape.prediction.speeds import Speeds, speeds_of
 from numascape.quantities import bytes_text, percent, share_of
@@ -83,7 +83,7 @@ class RemediedRun:
     def _grouped(self, *further: Ints) -> Demand:
         on = self._speeds.shares_of_threads(self._speeds.positions(self._nodes.thread_node))
         caches = caches_of(on, self._speeds)
-        return grouped(self._pages_alone, caches, [*self._labels, *further])
+        return group_pages(self._pages_alone, caches, [*self._labels, *further])
 
     @cached_property
     def _demand(self) -> Demand:

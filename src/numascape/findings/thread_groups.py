@@ -21,13 +21,13 @@ def has_separate_groups(run: Run) -> bool:
     such as the rows and the columns of a grid of threads, no division fits both. If the nodes are
     known, each group must fit on one.
     """
-    sizes = groups_of(one.use for one in run.subjects if one.pattern is Pattern.GROUPS)
+    sizes = thread_group_sizes(one.use for one in run.subjects if one.pattern is Pattern.GROUPS)
     nodes = run.nodes.machine.nodes if run.nodes else ()
     room = max((len(node.cpus) for node in nodes), default=sizes[0] if sizes else 0)
     return len(sizes) > 1 and sizes[0] <= room
 
 
-def groups_of(uses: Iterable[PageUse]) -> list[int]:
+def thread_group_sizes(uses: Iterable[PageUse]) -> list[int]:
     """The sizes of groups of threads, largest first; threads that use the same page are in one.
 
     Of each structure, the most usual sets of users count, up to MIN_ORDERED_SHARE of its accesses:

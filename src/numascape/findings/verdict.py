@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from numascape.findings.finding import Finding, Kind, Remedy
 from numascape.findings.gain import best_policy, remedied_run
-from numascape.findings.groups import grouped
+from numascape.findings.groups import group_findings
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_RELEVANT_GAIN
@@ -27,7 +27,7 @@ _HANDED = (
 
 def verdict(run: Run, found: Sequence[Finding]) -> str:
     """The conclusion from the findings of a run; empty if no gain can be predicted."""
-    groups = grouped(run, found)
+    groups = group_findings(run, found)
     to_do = [group for group in groups if group.first.to_do]
     if not to_do:
         handed = _HANDED if any(g.kind is Kind.PRODUCER_CONSUMER for g in groups) else ""
@@ -66,7 +66,7 @@ def fixes_of(
         remedied = RemediedRun(run, run.nodes, tuning, with_pages=with_pages)
     else:
         remedied = remedied_run(run)
-    to_do = [group for group in grouped(run, found) if group.first.to_do]
+    to_do = [group for group in group_findings(run, found) if group.first.to_do]
     return [
         remedied.predict(group.findings, group.first.remedy, f"fix {number}: {group.kind.value}")
         for number, group in enumerate(to_do, 1)

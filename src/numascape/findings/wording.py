@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numascape.quantities import bytes_text, grouped, percent, ranges_text
+from numascape.quantities import bytes_text, grouped_digits, percent, ranges_text
 
 
 def number_text(value: float, unit: str) -> str:
@@ -16,7 +16,7 @@ def number_text(value: float, unit: str) -> str:
         return bytes_text(int(value))
     if unit == "times":
         return f"{value:.1f}x"
-    return grouped(value)
+    return grouped_digits(value)
 
 
 def threads_text(threads: Sequence[int]) -> str:

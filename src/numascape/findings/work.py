@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping
 import polars as pl
 
 from numascape.analysis.collecting import collected
-from numascape.analysis.facts import Facts, measure, per_thread_pages
+from numascape.analysis.facts import Facts, per_thread_pages, structure_facts
 from numascape.analysis.sharing import PAGE
 from numascape.findings.thresholds import (
     MAX_PARALLEL_SHARE,
@@ -70,7 +70,7 @@ def measured_work(
     rest = [structure for structure in structures if structure not in complete]
     of_rest = pl.col("structure").is_in(rest)
     pages = per_thread_pages(work.filter(of_rest), trace.phases.height)
-    facts = measure(pages, trace.first_touch.filter(of_rest))
+    facts = structure_facts(pages, trace.first_touch.filter(of_rest))
     return parts, {**facts, **{structure: whole[structure] for structure in complete}}
 
 

@@ -62,7 +62,7 @@ def available(node: NodeMemory, zone_reclaim_mode: int | None) -> int:
     return node.usable + given_up
 
 
-def predict(state: HostState, wanted: dict[int, int]) -> PredictedAllocation:
+def predict_allocation(state: HostState, wanted: dict[int, int]) -> PredictedAllocation:
     """Predict where the memory is placed that threads on these nodes touch first; bytes by node.
 
     Each node serves its own threads first. Then the rest spills, in order of the nodes' numbers.

@@ -100,7 +100,7 @@ def fitting_bytes(state: HostState, share: float) -> int:
     return size
 
 
-def measure(plan: ExperimentPlan, size: int, way: str) -> ExperimentResult:
+def measure_point(plan: ExperimentPlan, size: int, way: str) -> ExperimentResult:
     """Measure one point; never leaves the file behind. Raises NumascapeError or OSError."""
     nodes = read_state(_ROOT).numbers
     empty_cache(nodes)
@@ -172,7 +172,7 @@ def _running_on(node: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def results_csv(results: list[ExperimentResult]) -> str:
+def experiment_csv(results: list[ExperimentResult]) -> str:
     """A CSV row per point: file, way, MFlop/s, local share, freed pages; pages, cache by node."""
     nodes = sorted({node for result in results for node in result.cache})
     text = io.StringIO()

@@ -57,7 +57,7 @@ def state_document(state: HostState) -> dict[str, Any]:
     }
 
 
-def prometheus(state: HostState) -> str:
+def host_prometheus(state: HostState) -> str:
     """The state in the text format that node_exporter's textfile collector reads."""
     return "\n".join(_lines(state)) + "\n"
 

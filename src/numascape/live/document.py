@@ -109,7 +109,7 @@ def _text(name: str) -> str:
     return name.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def prometheus(snapshots: Sequence[Snapshot]) -> str:
+def process_prometheus(snapshots: Sequence[Snapshot]) -> str:
     """The snapshots in the text format that Prometheus and node_exporter read."""
     return "\n".join(_lines(snapshots)) + "\n"
 

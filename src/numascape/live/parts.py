@@ -75,7 +75,7 @@ class Namer:
                 items = stack_items(mapping, threads, stack)
             if "w" in mapping.permissions and not mapping.is_shared:
                 items = _data_items(mapping, data) or items
-            found += divide(number, mapping, name, items)
+            found += divide_mapping(number, mapping, name, items)
         return found
 
     def _module_data(self, mappings: Sequence[Mapping]) -> ModuleData:
@@ -138,7 +138,7 @@ def _data_items(mapping: Mapping, data: ModuleData) -> list[Item]:
     return sorted(items, key=lambda item: item.start)
 
 
-def divide(number: int, mapping: Mapping, name: Name, items: Sequence[Item]) -> list[Part]:
+def divide_mapping(number: int, mapping: Mapping, name: Name, items: Sequence[Item]) -> list[Part]:
     """The parts of a mapping: its items, and the rest under its own name.
 
     A page on which one item ends and the next one begins belongs to the one with more bytes on it;

@@ -11,8 +11,8 @@ from typing import Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine, Operation
-from numascape.machine.measuring import ProbeRun, measure
-from numascape.machine.sizes import outside_bytes, sweep, thread_counts
+from numascape.machine.measuring import ProbeRun, run_probe
+from numascape.machine.sizes import outside_bytes, sizes_between, thread_counts
 
 LoopName = Literal["triad", "sum", "copy"]
 Touch = Literal["parallel", "serial"]
@@ -92,7 +92,7 @@ def _dealt(packages: list[list[int]]) -> list[int]:
 
 def lengths(machine: Machine, quick: bool) -> list[int]:
     """The bytes of all vectors together: from the first cache to several times the last cache."""
-    return sweep(_SMALLEST, outside_bytes(machine, quick), 1 if quick else _PER_OCTAVE)
+    return sizes_between(_SMALLEST, outside_bytes(machine, quick), 1 if quick else _PER_OCTAVE)
 
 
 def run_series(
@@ -107,7 +107,7 @@ def run_series(
     )
     # Below this size, a thread would have less than one block of each vector.
     least = series.threads * 64 * BYTES_PER_ELEMENT[experiment]
-    found: ProbeRun = measure(
+    found: ProbeRun = run_probe(
         "bandwidth",
         operation=OPERATIONS[experiment],
         cpus=series.cpus,
@@ -124,7 +124,7 @@ def run_series(
         )
 
 
-def results_csv(experiment: LoopName, results: list[BandwidthPoint]) -> str:
+def bandwidth_csv(experiment: LoopName, results: list[BandwidthPoint]) -> str:
     """A line per point; elements is the length of one vector, over all threads."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

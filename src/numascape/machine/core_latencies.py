@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from numascape.errors import NumascapeError
 from numascape.machine.description import Machine
-from numascape.machine.measuring import measure
+from numascape.machine.measuring import run_probe
 
 _MAX_CPUS: Final = 4096
 _MAX_BYTES: Final = 256 << 20
@@ -57,7 +57,7 @@ def measure_core_latencies(
     pairs = list(combinations(range(len(cpus)), 2))
     for number, (i, j) in enumerate(pairs, 1):
         options = {"from": cpus[i], "to": cpus[j], "samples": _SAMPLES, "sample_ms": _SAMPLE_MS}
-        (point,) = measure("cores", **options).points
+        (point,) = run_probe("cores", **options).points
         # Other programs only lengthen a sample.
         ns[i, j] = ns[j, i] = min(point.samples)
         done(number, len(pairs))

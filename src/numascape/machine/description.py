@@ -186,7 +186,7 @@ def cpu_nodes(machine: Machine) -> dict[int, int]:
     return {cpu: node.node for node in machine.nodes for cpu in node.cpus}
 
 
-def problem(machine: Machine) -> str | None:
+def machine_problem(machine: Machine) -> str | None:
     """Describe a contradiction in a machine with valid types; None if there is none."""
     numbers = [node.node for node in machine.nodes]
     if not 1 <= len(numbers) <= MAX_NODES:

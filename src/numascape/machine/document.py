@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
-from numascape.machine.description import Machine, problem
+from numascape.machine.description import Machine, machine_problem
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -83,7 +83,7 @@ def decode_machine(text: bytes, name: str) -> Machine:
         machine = _machine().validate_json(text, strict=True)
     except ValidationError as error:
         raise NumascapeError(f"{name} is not a valid machine: {_first_problem(error)}") from error
-    wrong = problem(machine)
+    wrong = machine_problem(machine)
     if wrong is not None:
         raise NumascapeError(f"{name} is not a valid machine: {wrong}")
     return machine

@@ -24,7 +24,7 @@ from numascape.machine.description import (
     Matrix,
     Provenance,
     Rows,
-    problem,
+    machine_problem,
     symmetric,
 )
 from numascape.machine.kernel_lists import format_cpu_list, parse_mask
@@ -71,7 +71,7 @@ def machine_from_xml(text: bytes, name: str, firmware: bool) -> Machine:
     except (ET.ParseError, ValueError, KeyError, OverflowError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"[:100]
         raise NumascapeError(f"{name}: hwloc's XML cannot be understood ({reason})") from error
-    wrong = problem(machine)
+    wrong = machine_problem(machine)
     if wrong is not None:
         raise NumascapeError(f"{name}: {wrong}")
     return machine

@@ -57,7 +57,7 @@ _SETTING: Final = TypeAdapter(Setting)
 _POINT: Final = TypeAdapter(Point)
 
 
-def measure(kind: str, **options: object) -> ProbeRun:
+def run_probe(kind: str, **options: object) -> ProbeRun:
     """Run the probe; see probe.cpp for its options. Lists are joined by commas.
 
     Raises NumascapeError if it fails.

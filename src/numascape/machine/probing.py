@@ -17,8 +17,8 @@ from numascape.machine.description import (
     Operation,
     Provenance,
 )
-from numascape.machine.measuring import Point, ProbeRun, check_placement, measure
-from numascape.machine.sizes import outside_bytes, sweep, thread_counts
+from numascape.machine.measuring import Point, ProbeRun, check_placement, run_probe
+from numascape.machine.sizes import outside_bytes, sizes_between, thread_counts
 from numascape.machine.statistics import Estimate
 
 KIBIBYTE: Final = 1 << 10
@@ -145,7 +145,7 @@ class Probe:
     def _latency_by_size(self, i: int) -> None:
         own = next((j for j, _ in self.targets if j == i), self.targets[0][0])
         cpu, node = dict(self.askers)[i][0], self.machine.nodes[own]
-        sizes = sweep(_SMALLEST, self._bytes(own), 1 if self.wanted.quick else 3)
+        sizes = sizes_between(_SMALLEST, self._bytes(own), 1 if self.wanted.quick else 3)
         found = self._certain_points(
             f"the latencies by size of node {self.machine.nodes[i].node}",
             lambda: self._run("latency", own, cpu=cpu, node=node.node, bytes=sizes),
@@ -218,7 +218,7 @@ class Probe:
 
     def _run(self, kind: str, j: int | None, **options: object) -> ProbeRun:
         samples = 9 if self.wanted.quick else 15
-        found = measure(kind, samples=samples, **options)
+        found = run_probe(kind, samples=samples, **options)
         node = self.machine.nodes[self.targets[0][0] if j is None else j].node
         check_placement(found, node, alone=len(self.machine.nodes) == 1)
         self.huge = self.huge and 2 * found.setting.huge_bytes >= found.setting.all_bytes

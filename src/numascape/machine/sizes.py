@@ -29,7 +29,7 @@ def outside_bytes(machine: Machine, quick: bool) -> int:
     return min(wanted, most, _MAX_OUTSIDE)
 
 
-def sweep(smallest: int, largest: int, per_octave: int) -> list[int]:
+def sizes_between(smallest: int, largest: int, per_octave: int) -> list[int]:
     """Sizes from `smallest` to `largest`, `per_octave` per doubling, in whole cache lines."""
     sizes, step = [], 0
     while (size := smallest * 2 ** (step / per_octave)) < 0.9 * largest:

@@ -15,10 +15,10 @@ from numascape.naming.destination import Destination, DestinationKind, Destinati
 from numascape.naming.frames import (
     CallFrame,
     base_name,
+    frame_module,
     is_allocator,
     is_constructor,
     is_library_frame,
-    module_name,
     source_function,
 )
 from numascape.naming.sources import Source, read_source
@@ -250,7 +250,7 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
     if frame.line:
         return _placed(f"{function}+{frame.line}", frame)
     if function.startswith("0x"):
-        return _placed(f"{module_name(frame)}+{function}".lstrip("+"), frame)
+        return _placed(f"{frame_module(frame)}+{function}".lstrip("+"), frame)
     return _placed(f"{function}+{getattr(frame, 'offset', 0):#x}", frame)
 
 

@@ -40,7 +40,7 @@ from numascape.naming.destination import (
     Destination,
     DestinationKind,
     DestinationQuery,
-    joined,
+    join_suffix,
     of_pointee,
     of_pointer,
     tidy,
@@ -354,7 +354,7 @@ def _is_handed_on(variable: str, target: Node, function: Function) -> bool:
 def _joined(target: Node, suffix: str) -> str:
     """Join the expression's text and the suffix: `*p` and `.x` are `p->x`."""
     return (
-        joined(text(target), suffix)
+        join_suffix(text(target), suffix)
         if target.type == "pointer_expression"
         else tidy(text(target) + suffix)
     )

@@ -15,7 +15,7 @@ from numascape.naming.destination import (
     Destination,
     DestinationKind,
     DestinationQuery,
-    joined,
+    join_suffix,
     of_pointee,
     of_pointer,
     tidy,
@@ -55,7 +55,7 @@ def find_destination(call_notes: str, wanted: DestinationQuery) -> Destination |
     handed_on = next((note for note in notes if note.slot == _HANDED_ON), None)
     if values and handed_on is not None and _is_handed_on(values[0].name, handed_on):
         found = _destination(handed_on, wanted.suffix)
-        name = found.name or joined(values[0].name, wanted.suffix)
+        name = found.name or join_suffix(values[0].name, wanted.suffix)
         return Destination(found.kind, name, found.argument, found.member, found.suffix)
     return _destination(values[0], wanted.suffix) if values else None
 
@@ -78,7 +78,7 @@ def _one_of_several(values: Sequence[_Note], suffix: str) -> Destination | None:
     """For the calls that a macro makes at one place: their order distinguishes them."""
     if any(note.kind is not DestinationKind.VARIABLE for note in values):
         return None
-    parts = tuple(joined(note.name, suffix) for note in values)
+    parts = tuple(join_suffix(note.name, suffix) for note in values)
     return Destination(DestinationKind.VARIABLE, ", ".join(parts), parts=parts)
 
 
@@ -91,9 +91,9 @@ def _is_handed_on(variable: str, to: _Note) -> bool:
 
 def _destination(note: _Note, suffix: str) -> Destination:
     if note.kind is DestinationKind.MEMBER:
-        member = joined(note.name, suffix) if note.name else suffix.removeprefix(".")
+        member = join_suffix(note.name, suffix) if note.name else suffix.removeprefix(".")
         return Destination(DestinationKind.MEMBER, tidy(member), member=member)
-    name = joined(note.name, suffix) if note.name else ""
+    name = join_suffix(note.name, suffix) if note.name else ""
     if note.kind is DestinationKind.PARAMETER:
         return Destination(
             DestinationKind.PARAMETER, name, note.argument, suffix=_in_caller(note.name, suffix)

@@ -53,7 +53,7 @@ class DestinationQuery:
     suffix: str = ""
 
 
-def joined(name: str, suffix: str) -> str:
+def join_suffix(name: str, suffix: str) -> str:
     """Join an expression and a suffix: `*p` and `.x` are `p->x`."""
     if name.startswith("*") and suffix.startswith("."):
         name, suffix = name[1:], "->" + suffix[1:]

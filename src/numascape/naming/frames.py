@@ -60,7 +60,7 @@ _MARK_FILE = r"(^|/)numascape/(phase|region)\.h$"
 _ALLOCATOR = r"(?i)(malloc|calloc|realloc|memalign)(\d|_\w\w?|array){0,2}$|_alloc$"
 
 
-def module_name(frame: CallFrame) -> str:
+def frame_module(frame: CallFrame) -> str:
     """The file name of the frame's module."""
     return frame.module.rpartition("/")[2]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from numascape.naming.frames import CallFrame, is_library_frame, module_name
+from numascape.naming.frames import CallFrame, frame_module, is_library_frame
 
 # Functions and modules by regular expressions; empty: any.
 _INTERPRETERS = {
@@ -27,7 +27,7 @@ OBJECT_NAMES = frozenset(_INTERPRETERS.values())
 def interpreter_name(frames: Sequence[CallFrame]) -> str | None:
     """The objects of an interpreter; None if it did not allocate the memory."""
     frame = next((frame for frame in frames if not is_library_frame(frame)), None)
-    return None if frame is None else _name(frame.function, module_name(frame))
+    return None if frame is None else _name(frame.function, frame_module(frame))
 
 
 @lru_cache(maxsize=1 << 14)

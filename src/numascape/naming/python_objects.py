@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from numascape.naming.frames import CallFrame, is_library_frame, is_library_module, module_name
+from numascape.naming.frames import CallFrame, frame_module, is_library_frame, is_library_module
 
 _NUMPY_MODULE = r"(_multiarray_umath|multiarray|umath)\."
 _NUMPY_FUNCTION = r"array_(\w+?)(_namespace)?$"
@@ -43,9 +43,9 @@ def interpreters_name(frames: Sequence[CallFrame]) -> str | None:
     None if the memory is not of one.
     """
     frame = next((frame for frame in frames if not is_library_frame(frame)), None)
-    name = None if frame is None else _builtin_name(frame.function, module_name(frame))
+    name = None if frame is None else _builtin_name(frame.function, frame_module(frame))
     # The C library maps memory for its own purposes, while a function of the interpreter runs.
-    maps = frames and is_library_module(module_name(frames[0]))
+    maps = frames and is_library_module(frame_module(frames[0]))
     return None if name == _OBJECTS and maps else name
 
 
@@ -57,7 +57,7 @@ def numpys_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
     own: CallFrame | None = None
     caller: CallFrame | None = None
     for frame in frames:
-        if re.match(_NUMPY_MODULE, module_name(frame)):
+        if re.match(_NUMPY_MODULE, frame_module(frame)):
             own = frame
         elif own is not None:
             caller = frame

@@ -8,7 +8,7 @@ parallel region, the first `printf`) would be a misleading name.
 import re
 from collections.abc import Sequence
 
-from numascape.naming.frames import CallFrame, module_name
+from numascape.naming.frames import CallFrame, frame_module
 
 _LINKER = r"ld-linux|ld-\d"
 _C_LIBRARY = r"libc([-.]|$)"
@@ -47,7 +47,7 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
     """
     fortran: CallFrame | None = None
     for frame in frames:
-        module = module_name(frame)
+        module = frame_module(frame)
         if re.match(_LINKER, module):
             if fortran is not None:  # its constructor, called by the linker
                 return _OF_FORTRAN, fortran

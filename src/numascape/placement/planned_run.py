@@ -25,7 +25,7 @@ from numascape.placement.compiling import (
 )
 from numascape.placement.programs import check_program
 from numascape.placement.resolving import Resolver
-from numascape.placement.serving import serving
+from numascape.placement.serving import serving_resolver
 from numascape.placement.verifying import Verification, read_reports
 from numascape.plan.plan import Plan
 from numascape.signals import signals_passed_on
@@ -68,7 +68,7 @@ def run_with_plan(
         (folder / "plan").write_bytes(compiled.content)
         environment["NUMASCAPE_PLAN"] = str(folder / "plan")
         environment["LD_PRELOAD"] = _preloaded(folder, environment.get("LD_PRELOAD", ""))
-        with serving(Resolver(plan.structures), socket):
+        with serving_resolver(Resolver(plan.structures), socket):
             status = _run([*launcher, *program], environment)
         found = read_reports(folder, plan, compiled.masks) if verifies else None
     return PlannedRun(status, found)

@@ -38,7 +38,7 @@ class QuestionError(Exception):
 
 
 @contextmanager
-def serving(resolver: Resolver, path: Path) -> Iterator[None]:
+def serving_resolver(resolver: Resolver, path: Path) -> Iterator[None]:
     """Answer questions at a socket of this path, in a thread, while the context is entered."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))

@@ -165,13 +165,13 @@ def decode_plan(content: bytes, name: str) -> Plan:
     except ValidationError as error:
         raise NumascapeError(f"{name} is not a valid plan: {_first_problem(error)}") from error
     plan = _plan(document)
-    wrong = problem(plan)
+    wrong = plan_problem(plan)
     if wrong is not None:
         raise NumascapeError(f"{name} is not a valid plan: {wrong}")
     return plan
 
 
-def problem(plan: Plan) -> str | None:
+def plan_problem(plan: Plan) -> str | None:
     """Describe a contradiction in a plan, with its place in the document; None if there is none."""
     for number, thread in enumerate(plan.threads, start=1):
         if sum(map(bool, (thread.order, thread.openmp, thread.name))) != 1:
@@ -185,7 +185,7 @@ def problem(plan: Plan) -> str | None:
 
 def encode_plan(plan: Plan) -> bytes:
     """Encode a plan, without empty fields. Raises ValueError for an invalid plan."""
-    wrong = problem(plan)
+    wrong = plan_problem(plan)
     if wrong is not None:
         raise ValueError(wrong)
     document = tomlkit.document()

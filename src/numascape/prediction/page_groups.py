@@ -22,7 +22,7 @@ from numascape.prediction.shared_fetches import shared_moves
 from numascape.prediction.speeds import Floats
 
 
-def grouped(demand: Demand, caches: Ints, labels: Sequence[Ints]) -> Demand:
+def group_pages(demand: Demand, caches: Ints, labels: Sequence[Ints]) -> Demand:
     """The demand with one row for all pages of a structure that have the same labels.
 
     Each of `labels` has an integer for each page. `pages` has the first page of each group, which

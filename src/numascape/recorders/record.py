@@ -82,7 +82,7 @@ def record(request: RecordRequest, progress: Progress) -> RecordOutcome:
         progress = partial(_say_rank, progress, place)
     if request.pid is not None and request.options.recorder in {"faults", "samples", "damon"}:
         return _record_from_outside(request, request.pid, program, target, progress)
-    session, ended, failure = observe(request, program, place.beside, progress, place.part)
+    session, ended, failure = record_session(request, program, place.beside, progress, place.part)
     info = convert_session(session, place.target, progress)
     if failure:
         raise NumascapeError(f"{failure}; {target} holds what was recorded until then")
@@ -133,7 +133,7 @@ def _say_rank(progress: Progress, place: OutputPlace, message: str) -> None:
         progress(f"rank {place.part.rank}: {message}")
 
 
-def observe(
+def record_session(
     request: RecordRequest,
     program: list[str],
     target: Path,

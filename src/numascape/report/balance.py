@@ -25,7 +25,7 @@ from numascape.balance.simulation import (
     simulate_balancing,
 )
 from numascape.errors import NumascapeError
-from numascape.report.core_activity import Activity, activity_of, joined
+from numascape.report.core_activity import Activity, activity_of, join_activities
 from numascape.report.encode import Planes, compressed
 from numascape.report.render import SIZE, filled, viewer_page, write_page
 from numascape.report.run import plain
@@ -202,7 +202,7 @@ def _timelines(
         timelines.append({"at": at, "end": run.end, "ends": run.iteration_ends,
                           "times": run.iteration_times})  # fmt: skip
         at += len(activities[-1].work)
-    return joined(activities), timelines
+    return join_activities(activities), timelines
 
 
 def _name(text: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from numascape.analysis.facts import Facts, measure, per_thread_pages
-from numascape.analysis.folding import Folded, fold_pages, lay_out, limit_columns
+from numascape.analysis.facts import Facts, per_thread_pages, structure_facts
+from numascape.analysis.folding import Folded, fold_pages, lay_out_blocks, limit_columns
 from numascape.analysis.loops import Loop
 from numascape.analysis.source_files import SourceFiles
 from numascape.analysis.source_places import source_places
@@ -128,7 +128,7 @@ def draft(
     by_phase = _by_phase(trace.accesses, phases)
     first_touch = trace.first_touch.with_columns(phases.positions(trace.first_touch["phase"]))
     per_thread = per_thread_pages(by_phase, len(phases.phases))
-    facts = measure(per_thread, first_touch)
+    facts = structure_facts(per_thread, first_touch)
     ranked = ranked_structures(trace.structures, facts, lines_of_structures(by_phase))
     shown = _with_limits(ranked.head(limits.structures))
     position = _positions(ranked, limits.structures)
@@ -239,7 +239,9 @@ class _Measured:
 
 def finish(started: Draft) -> Report:
     """Lay out the columns of a draft, and describe what they sum up."""
-    columns, cells, first = lay_out(started.folded, len(started.structures), len(started.phases))
+    columns, cells, first = lay_out_blocks(
+        started.folded, len(started.structures), len(started.phases)
+    )
     width = dict(started.folded.width.select("position", "width").iter_rows())
     entries = tuple(
         dataclasses.replace(entry, pages_per_column=width.get(position, 1))

@@ -49,7 +49,7 @@ def activity_of(run: Simulation, cores_per_row: int, parts: int) -> Activity:
     return Activity(*(shares[kind].astype(np.uint8).ravel() for kind in KINDS))
 
 
-def joined(parts: list[Activity]) -> Activity:
+def join_activities(parts: list[Activity]) -> Activity:
     """The cells of several, one after the other."""
     parts = parts or [no_activity()]
     return Activity(

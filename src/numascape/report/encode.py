@@ -47,7 +47,7 @@ def encode_text(text: dict[str, Any]) -> str:
     return compressed(Planes().block(text))
 
 
-def encode_job(page: JobPage) -> str:
+def encode_job_page(page: JobPage) -> str:
     """The block of a job's page as base64 text; ranks and cells have columns."""
     planes = Planes()
     text: dict[str, Any] = {"format": JOB_FORMAT, "version": JOB_VERSION}

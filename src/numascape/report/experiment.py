@@ -48,7 +48,7 @@ def experiment_data(experiment: Experiment) -> dict[str, Any]:
     results = experiment.results
     nodes = sorted({node for one in results for node in (*one.cache, *one.triad.pages)})
     data = {
-        "conclusion": conclusion(results),
+        "conclusion": experiment_conclusion(results),
         "notes": list(experiment.notes),
         "triad_bytes": experiment.triad_bytes,
         "workers": experiment.workers,
@@ -61,7 +61,7 @@ def experiment_data(experiment: Experiment) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, **plain(data)}
 
 
-def conclusion(results: Sequence[ExperimentResult]) -> str:
+def experiment_conclusion(results: Sequence[ExperimentResult]) -> str:
     """The size with the fewest local pages in a usual run, and what the other ways change there."""
     usual = [one for one in results if one.way == _USUAL]
     if not usual:

@@ -9,7 +9,7 @@ import polars as pl
 
 from numascape.analysis.text import short_printable
 from numascape.findings.finding import Finding
-from numascape.findings.groups import Group, grouped, stake_of
+from numascape.findings.groups import Group, group_findings, stake_of
 from numascape.findings.subject import Run
 from numascape.findings.wording import number_text
 from numascape.report.data import FindingCard
@@ -27,7 +27,7 @@ def finding_cards(
 
     `position`: by structure in the trace, its position in the report, or null.
     """
-    return tuple(_card(group, position) for group in grouped(run, found)[:CARDS])
+    return tuple(_card(group, position) for group in group_findings(run, found)[:CARDS])
 
 
 def _card(group: Group, position: pl.Series) -> FindingCard:

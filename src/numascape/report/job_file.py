@@ -12,7 +12,7 @@ from numascape.analysis.source_files import readable_sources
 from numascape.errors import NumascapeError
 from numascape.jobs.job import AnalysedJob
 from numascape.report.build import Draft, draft
-from numascape.report.encode import encode_job
+from numascape.report.encode import encode_job_page
 from numascape.report.fitting import encode_within
 from numascape.report.job import JobPage, job_page
 from numascape.report.render import SIZE, filled, viewer_page, write_page
@@ -56,7 +56,7 @@ def render_job(job: AnalysedJob, path: Path, source: bool | None = None) -> tupl
 def fill_job(template: str, job: AnalysedJob, page: JobPage, own: dict[int, str]) -> bytes:
     """The viewer page with the data of the job, and those of the pages of its ranks."""
     ranks = {f"rank-{rank}": text for rank, text in own.items()}
-    return filled(template, html.escape(job.path.name[:200]), encode_job(page), ranks)
+    return filled(template, html.escape(job.path.name[:200]), encode_job_page(page), ranks)
 
 
 def rank_draft(job: AnalysedJob, rank: int, trace: Trace, source: bool | None, url: str) -> Draft:

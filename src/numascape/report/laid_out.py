@@ -42,7 +42,7 @@ class TraceLaidOut(DerivedTrace):
         return pages.select(self.whole.placement.columns).cast(self.whole.placement.schema)
 
 
-def lay_out(trace: Trace, machine: Machine) -> TraceLaidOut:
+def lay_out_trace(trace: Trace, machine: Machine) -> TraceLaidOut:
     """The trace as if it had run on `machine`, which has other nodes than the recorded one."""
     info = dataclasses.replace(trace.info, machine=machine)
     return TraceLaidOut(trace.path, info, whole=trace)

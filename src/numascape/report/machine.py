@@ -9,7 +9,7 @@ from typing import Any
 from numascape.machine.description import Machine, same_nodes
 from numascape.machine.factors import latencies, numa_factors
 from numascape.machine.wording import provenance_text
-from numascape.report.laid_out import lay_out
+from numascape.report.laid_out import lay_out_trace
 from numascape.trace import Trace
 
 
@@ -20,7 +20,7 @@ def on_machine(trace: Trace, described: Machine) -> Trace:
     the predictions.
     """
     if not same_nodes(trace.info.machine, described):
-        return lay_out(trace, described)
+        return lay_out_trace(trace, described)
     return dataclasses.replace(trace, info=dataclasses.replace(trace.info, machine=described))
 
 

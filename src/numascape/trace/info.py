@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.machine.bounds import Bounds, first_breach
-from numascape.machine.description import Count, Machine, problem
+from numascape.machine.description import Count, Machine, machine_problem
 from numascape.trace.format import FORMAT, FORMER_NAMES, REQUIRED, VERSION
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def read_info(folder: Path) -> TraceInfo:
         info = _info().validate_json(text, strict=True)
     except ValidationError as error:
         raise NumascapeError(f"{path} is damaged: {first_problem(error)}") from error
-    wrong = problem(info.machine)
+    wrong = machine_problem(info.machine)
     if wrong is not None:
         raise NumascapeError(f"{path} is damaged: machine: {wrong}")
     for table in REQUIRED:

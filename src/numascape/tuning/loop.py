@@ -18,7 +18,7 @@ from numascape.live.targets import TargetProcess
 from numascape.live.undo import read_undo
 from numascape.trace import Trace
 from numascape.tuning.advice import Advice, advise
-from numascape.tuning.metric import Measured, Metric, is_worse, measure
+from numascape.tuning.metric import Measured, Metric, is_worse, measure_metric
 from numascape.tuning.observing import ObserverName, observe
 
 Ending = Literal["", "interrupted", "the process has ended"]
@@ -116,7 +116,7 @@ def _steps(request: Request, effects: Effects) -> Iterator[Outcome]:
         return
     if request.metric is not None:
         effects.say("Measuring before the move")
-        outcome = replace(outcome, metric_before=measure(request.metric, effects.is_stopped))
+        outcome = replace(outcome, metric_before=measure_metric(request.metric, effects.is_stopped))
         yield outcome
     yield from apply(request, effects, outcome)
 
@@ -152,7 +152,7 @@ def _judged(request: Request, effects: Effects, outcome: Outcome) -> Outcome:
     assert before is not None
     effects.say("Measuring after the move")
     try:
-        after = measure(metric, effects.is_stopped)
+        after = measure_metric(metric, effects.is_stopped)
     except NumascapeError as error:
         if not request.target.is_alive:
             raise

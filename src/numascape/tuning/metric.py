@@ -40,7 +40,7 @@ class Measured:
         return statistics.median(self.values)
 
 
-def measure(metric: Metric, is_stopped: Callable[[], bool]) -> Measured | None:
+def measure_metric(metric: Metric, is_stopped: Callable[[], bool]) -> Measured | None:
     """Run the command; None if it was stopped. Raises NumascapeError if it gives no number."""
     values = []
     for _ in range(metric.runs):

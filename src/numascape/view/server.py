@@ -134,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(site: Served, port: int = 0, *, ipv6: bool = False) -> Iterator[str]:
+def serving_page(site: Served, port: int = 0, *, ipv6: bool = False) -> Iterator[str]:
     """Serve `site` in the background while the context is entered; yields the page's address.
 
     `port` 0 uses a free port. With `ipv6`, ::1 is served, too. Raises NumascapeError if the port is

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from numascape.analysis import collecting
-from numascape.analysis.facts import measure, per_thread_pages
+from numascape.analysis.facts import per_thread_pages, structure_facts
 from numascape.analysis.page_index import page_index
 from numascape.analysis.traffic import node_traffic
 from numascape.findings import examine, findings_of
@@ -52,7 +52,7 @@ def test_both_engines_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         keys = ["structure", "thread_node", "page_node"]
         found.append(
             (
-                measure(per_thread_pages(run.accesses, 1), run.first_touch),
+                structure_facts(per_thread_pages(run.accesses, 1), run.first_touch),
                 page_index(run).pages.rows(),
                 node_traffic(run, run.accesses, ["structure"]).sort(keys).rows(),
                 findings_of(examine(run)),

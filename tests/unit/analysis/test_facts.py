@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from numascape.analysis.facts import Facts, measure, per_thread_pages
+from numascape.analysis.facts import Facts, per_thread_pages, structure_facts
 from numascape.trace.schema import SCHEMAS
 
 Access = tuple[int, int, int, int, int]
@@ -31,7 +31,7 @@ def facts(
         schema=SCHEMAS["first_touch"],
         orient="row",
     )
-    return measure(per_thread_pages(table, 1), first)
+    return structure_facts(per_thread_pages(table, 1), first)
 
 
 def test_a_structure_in_numbers() -> None:
@@ -73,7 +73,11 @@ def test_of_equal_places_the_first_function_counts() -> None:
 def test_of_equal_places_the_first_file_counts() -> None:
     rows = [(0, 0, page, 0, 0, page, 0, "f", f"{'ba'[page]}.c", 4 - page) for page in range(2)]
     first = pl.DataFrame(rows, schema=SCHEMAS["first_touch"], orient="row")
-    assert measure(pl.DataFrame(schema=SCHEMAS["accesses"]), first)[0].place == ("f", "a.c", 3)
+    assert structure_facts(pl.DataFrame(schema=SCHEMAS["accesses"]), first)[0].place == (
+        "f",
+        "a.c",
+        3,
+    )
 
 
 def test_what_is_not_known_is_zero() -> None:

@@ -14,7 +14,7 @@ import pytest
 from numascape.cli.entry import run
 from numascape.figures.drawing import save
 from numascape.figures.experiment_picture import draw_experiment
-from numascape.host.experiment import ExperimentPlan, ExperimentResult, results_csv
+from numascape.host.experiment import ExperimentPlan, ExperimentResult, experiment_csv
 from numascape.host.triads import Triad
 from numascape.plan import Plan, StructureRule, ThreadRule
 from numascape.plan.document import write_plan
@@ -240,7 +240,7 @@ def test_the_experiments_results_are_drawn(tmp_path: Path) -> None:
     text = (tmp_path / "plot.svg").read_text()
     for label in ("first touch", "strict", "share of local pages", "2 GiB"):
         assert label in text
-    rows = results_csv(results).splitlines()
+    rows = experiment_csv(results).splitlines()
     assert rows[0].endswith(
         "local_share,pages_freed_by_kswapd,pages_freed_by_program,"
         "pages_node0,pages_node1,cache_bytes_node0,cache_bytes_node1"
@@ -255,7 +255,7 @@ def test_the_experiment_writes_a_table_a_plot_and_a_page(
 ) -> None:
     known = {(one.size, one.way): one for one in page_cache_results()}
     monkeypatch.setattr(
-        "numascape.host.experiment.measure", lambda _plan, size, way: known[size, way]
+        "numascape.host.experiment.measure_point", lambda _plan, size, way: known[size, way]
     )
     words = ["host", "experiment", "--sizes", "0,4G", "--ways", "first touch,swept", "--quiet"]
     words += ["--fill", "0.001", "--folder", str(tmp_path), "-o", str(tmp_path / "cache")]
@@ -282,7 +282,7 @@ def test_the_experiment_is_shorter_in_a_virtual_machine(
         measured.append(plan)
         return known
 
-    monkeypatch.setattr("numascape.host.experiment.measure", measure)
+    monkeypatch.setattr("numascape.host.experiment.measure_point", measure)
     notes = ["this is a virtual machine: others may use it"] if virtual else []
     monkeypatch.setattr("numascape.machine.conditions.conditions", lambda _root: notes)
     words = ["host", "experiment", "--ways", "first touch,strict", "--fill", "0.001", "--quiet"]

@@ -31,7 +31,7 @@ def test_a_missing_folder_is_refused_before_anything_is_measured(
     def measured(*_: object) -> None:
         raise AssertionError("it is measuring")
 
-    monkeypatch.setattr(experiment, "measure", measured)
+    monkeypatch.setattr(experiment, "measure_point", measured)
     monkeypatch.setattr(sources, "read_host", measured)
     monkeypatch.setattr(conditions, "conditions", lambda _: [])
     status, output, errors = numascape(*words, tmp_path / "nowhere" / "result.svg")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from numascape.conversion.lines import Samples, Sites, count_lines, joined, merged
+from numascape.conversion.lines import Samples, Sites, count_lines, joined_lines, merged
 from numascape.trace.schema import SCHEMAS
 
 PLACES = {10: ("f", "a.c", 1), 11: ("f", "a.c", 2), 20: ("g", "b.c", 7)}
@@ -207,4 +207,4 @@ def test_lines_of_processes_stay_in_order() -> None:
     known = sites([(1, 0, 20, 70, 0), (1, 0, 10, 5, 0)], [(1, 0, 5, 2.0)])
     lines = count_lines(known, accesses([(5, 0, 75, 0)]), places)
     other = lines.with_columns(structure=pl.lit(3, dtype=pl.UInt32))
-    assert joined([lines, other]).equals(merged([lines, other]))
+    assert joined_lines([lines, other]).equals(merged([lines, other]))

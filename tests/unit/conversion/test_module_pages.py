@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
-from numascape.conversion.module_pages import divide, variables_on_pages
+from numascape.conversion.module_pages import divide_among_variables, variables_on_pages
 from numascape.conversion.shards import MappedModule
 
 
@@ -72,7 +72,7 @@ def test_samples_decide_how_much_of_a_page_is_of_a_variable(share: float) -> Non
         is_large=own | pl.col("is_large"),
         seen_share=pl.when(own).then(share).otherwise(None),
     )
-    parts = divide(counted((1, 1, 10_000)), seen).filter(pl.col("page") == 1)
+    parts = divide_among_variables(counted((1, 1, 10_000)), seen).filter(pl.col("page") == 1)
     by_variable = dict(parts.group_by("variable").agg(pl.col("reads").sum()).iter_rows())
     assert sum(by_variable.values()) == 10_000
     assert by_variable[small] == pytest.approx(share * 10_000, abs=2)
@@ -92,7 +92,7 @@ def test_a_hot_page_is_of_the_small_variable_on_it(
 ) -> None:
     pages = pages_of_an_array_after_a_small_variable()
     rows = counted((1, 1, hot // 2), (1, 2, hot - hot // 2), (2, 1, next_page))
-    parts = divide(rows, unseen(pages)).filter(pl.col("page") == 1)
+    parts = divide_among_variables(rows, unseen(pages)).filter(pl.col("page") == 1)
     large = pages.filter("is_large")["variable"][0]
     by_variable = dict(parts.group_by("variable").agg(pl.col("reads").sum()).iter_rows())
     assert sum(by_variable.values()) == hot

@@ -13,15 +13,15 @@ from numascape import NumascapeError
 from numascape.figures.bench_picture import draw_bench
 from numascape.figures.drawing import encode
 from numascape.figures.machine_file import save_machine
-from numascape.figures.machine_picture import draw_machine, lay_out
+from numascape.figures.machine_picture import arrange_machine, draw_machine
 from numascape.machine import Machine, MachineNode, open_machine, shipped_machines
-from numascape.machine.benchmarks import BandwidthPoint, Series, results_csv
+from numascape.machine.benchmarks import BandwidthPoint, Series, bandwidth_csv
 
 
 @pytest.mark.parametrize("name", [*shipped_machines(), "package:3 node:5 core:2 pu:1"])
 def test_boxes_lie_in_their_packages_and_apart(name: str) -> None:
     machine = open_machine(name)
-    layout = lay_out(machine)
+    layout = arrange_machine(machine)
     assert sorted(box.node.node for box in layout.nodes) == [node.node for node in machine.nodes]
     for box in layout.nodes:
         assert any(
@@ -57,6 +57,6 @@ def test_a_benchmark_s_plot_and_table() -> None:
     drawn = encode(draw_bench(machine, "triad", results), ".svg").decode()
     assert "4 threads, 2S, serial first touch" in drawn
     assert " L3" in drawn
-    assert results_csv("triad", results).splitlines()[1] == (
+    assert bandwidth_csv("triad", results).splitlines()[1] == (
         "triad,4,2,serial,4096,128,10,0.5,0.625,0,threads"
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numascape.findings import Finding, Kind, examine, findings_of, not_judged
-from numascape.findings.groups import grouped, stake_of
+from numascape.findings.groups import group_findings, stake_of
 from numascape.report import from_trace
 from numascape.trace import Trace
 from synthetic.in_memory import trace_of
@@ -52,7 +52,7 @@ def test_one_toucher_is_named_and_its_users_are_unknown() -> None:
     assert all(f" of its pages first (in {finding.place}). The" in finding.why for finding in found)
     assert all(finding.gain is None for finding in found)
     assert max(finding.confidence for finding in found) <= 0.5
-    number, what = stake_of(grouped(run, found)[0])
+    number, what = stake_of(group_findings(run, found)[0])
     assert what.startswith("of touched pages")
     assert number == "> 99 %"
 

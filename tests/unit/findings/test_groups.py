@@ -11,7 +11,7 @@ import pytest
 from numascape.findings import groups
 from numascape.findings.finding import Figure, Finding, Fix, Gain, Kind, Remedy
 from numascape.findings.gain import _sum, joint_gain
-from numascape.findings.groups import Group, grouped, stake_of
+from numascape.findings.groups import Group, group_findings, stake_of
 
 
 def finding(kind: Kind = Kind.SERIAL_FIRST_TOUCH, nearer: int = 0) -> Finding:
@@ -63,7 +63,7 @@ def test_groups_with_a_fix_and_a_large_gain_come_first(monkeypatch: pytest.Monke
     monkeypatch.setattr(groups, "joint_gain", lambda _, members: gains.get(members[0].kind))
     monkeypatch.setattr(groups, "only_touches", lambda _: False)
     run: Any = SimpleNamespace(accesses=100, nodes=object(), trace=None)
-    made = grouped(run, found)
+    made = group_findings(run, found)
     assert [group.kind for group in made] == [
         *(Kind.SERIAL_FIRST_TOUCH, Kind.SHARED_WRITTEN),
         *(Kind.LOAD_IMBALANCE, Kind.PARTITIONED),
@@ -72,9 +72,9 @@ def test_groups_with_a_fix_and_a_large_gain_come_first(monkeypatch: pytest.Monke
     # Without nodes nothing is predicted.
     run.nodes = None
     monkeypatch.setattr(groups, "joint_gain", lambda *_: None)
-    assert [group.share for group in grouped(run, found)] == [1.0, 0.8, 0.1, 0.9]
+    assert [group.share for group in group_findings(run, found)] == [1.0, 0.8, 0.1, 0.9]
     run.accesses = 0
-    assert [group.share for group in grouped(run, found)] == [0.0] * 4
+    assert [group.share for group in group_findings(run, found)] == [0.0] * 4
 
 
 def test_gains_that_are_predicted_one_by_one_are_added() -> None:

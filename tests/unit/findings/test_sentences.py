@@ -13,12 +13,12 @@ import pytest
 from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
 from numascape.findings.advice import (
-    contiguous_parts,
     initialise_by,
     initialise_in_parallel,
-    interleave,
+    interleave_pages,
     pin,
     replicate,
+    use_contiguous_parts,
 )
 from numascape.findings.finding import Gain, Kind, Place
 from numascape.findings.first_touches import read_first_touches
@@ -129,22 +129,26 @@ def test_arrays_of_python_have_no_loop_to_change() -> None:
     array = subject(touched, used, openmp=False, has_python=True, file="/src/heat.py")
     assert "Allocate it at heat.py:7 with `numpy.empty`" in initialise_in_parallel(array)
     assert "fill it in thread 3, which uses it, instead of at heat.py:7" in initialise_by(array, 3)
-    assert "one contiguous part of it" in contiguous_parts(array)
-    assert "(allocated at heat.py:7): `numascape run --plan`" in interleave(array)
+    assert "one contiguous part of it" in use_contiguous_parts(array)
+    assert "(allocated at heat.py:7): `numascape run --plan`" in interleave_pages(array)
     assert "os.sched_setaffinity" in pin(array.run)
-    for advice in (initialise_in_parallel(array), contiguous_parts(array), interleave(array)):
+    for advice in (
+        initialise_in_parallel(array),
+        use_contiguous_parts(array),
+        interleave_pages(array),
+    ):
         assert "DOUBLE" not in advice
         assert "mbind" not in advice
 
 
 def test_what_has_no_allocation_is_not_touched_by_it() -> None:
     place = ("std::fill", "/usr/include/c++/12/bits/stl_algo.h", 9)
-    variable = interleave(subject(kind="global", place=place))
+    variable = interleave_pages(subject(kind="global", place=place))
     assert "before it is touched" in variable
     assert "after its allocation" not in variable
-    unknown = interleave(subject(line=0, place=("make", "/src/a.c", 0)))
+    unknown = interleave_pages(subject(line=0, place=("make", "/src/a.c", 0)))
     assert "`mbind` comes too late" not in unknown
-    block = interleave(subject(place=place))
+    block = interleave_pages(subject(place=place))
     assert "the statement at a.c:7 that allocates it also touches it, so `mbind` comes" in block
 
 
@@ -296,10 +300,10 @@ def test_memory_that_its_allocation_touches_is_allocated_otherwise(file: str, ho
     assert f"The statement at {Path(file).name}:7 that allocates it also touches it. {how}" in (
         initialise_in_parallel(found)
     )
-    assert "so `mbind` comes too late" in interleave(found)
+    assert "so `mbind` comes too late" in interleave_pages(found)
     # The C library's functions have no place of their own in the program.
     cleared = subject(Place("make", file, 7), file=file, place=("__libc_calloc", "", 0))
-    assert "so `mbind` comes too late" in interleave(cleared)
+    assert "so `mbind` comes too late" in interleave_pages(cleared)
 
 
 @pytest.mark.parametrize(
@@ -312,7 +316,7 @@ def test_memory_that_its_allocation_touches_is_allocated_otherwise(file: str, ho
 )
 def test_a_constructor_touches_through_the_c_library(file: str, text: str, late: bool) -> None:
     found = subject(Place("make", file, 7), file=file, place=("memset", "", 0), text=text)
-    assert ("so `mbind` comes too late" in interleave(found)) == late
+    assert ("so `mbind` comes too late" in interleave_pages(found)) == late
 
 
 @pytest.mark.parametrize(
@@ -327,24 +331,24 @@ def test_a_constructor_touches_through_the_c_library(file: str, text: str, late:
 )
 def test_contiguous_parts_depend_on_the_schedule(kind: str, chunk: str, start: str) -> None:
     place = Place("work", "/src/b.c", 30)
-    advice = contiguous_parts(subject(used=place, schedule=Schedule(place, kind, chunk)))
+    advice = use_contiguous_parts(subject(used=place, schedule=Schedule(place, kind, chunk)))
     assert advice.startswith(start)
     assert ("one block of consecutive iterations" in advice) == (kind == "auto")
 
 
 def test_tasks_become_a_loop_that_always_divides_alike() -> None:
     region = Place("sort, parallel region at a.c:9", "/src/a.c", 9)
-    advice = contiguous_parts(subject(used=region, worked_in=region, in_tasks=True))
+    advice = use_contiguous_parts(subject(used=region, worked_in=region, in_tasks=True))
     assert advice.startswith(
         "Instead of tasks or sections, divide the work at a.c:9 in the same way each time"
     )
-    assert "divide the work in the same way" in contiguous_parts(subject(in_tasks=True))
+    assert "divide the work in the same way" in use_contiguous_parts(subject(in_tasks=True))
 
 
 def test_memory_is_named_by_its_allocation_and_size() -> None:
-    heap = interleave(subject())
+    heap = interleave_pages(subject())
     assert "mbind(start, 8192 bytes, MPOL_INTERLEAVE, ...)` after its allocation at a.c:7" in heap
-    assert "after its allocation" not in interleave(subject(kind="global"))
+    assert "after its allocation" not in interleave_pages(subject(kind="global"))
     machine = machine_of(3, without_cpus=(2,))
     copies = replicate(subject(nodes=SimpleNamespace(machine=machine)))
     assert "needs 4 KiB of memory per node, 8 KiB on the 2 nodes, and" in copies

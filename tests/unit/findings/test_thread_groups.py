@@ -16,7 +16,7 @@ from numascape.findings.diagnoses import changing_users, shared_by_groups, share
 from numascape.findings.finding import Kind, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.pattern import parts_in_turn
-from numascape.findings.thread_groups import groups_of, has_separate_groups
+from numascape.findings.thread_groups import has_separate_groups, thread_group_sizes
 from synthetic.patterns import Pattern
 from unit.findings.pattern_cases import use
 from unit.findings.run_cases import run_of, subject_of
@@ -26,18 +26,22 @@ COLUMNS = [[1, 0, 1, 0]] * 50 + [[0, 1, 0, 1]] * 50
 
 
 def test_threads_that_use_the_same_page_are_in_one_group() -> None:
-    assert groups_of([use(ROWS)]) == [2, 2]
-    assert groups_of([use(ROWS), use(ROWS)]) == [2, 2]
-    assert groups_of([use(ROWS), use(COLUMNS)]) == [4]
-    assert groups_of([use([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])]) == [4]
-    assert groups_of([use([[0, 1, 1, 1], [1, 0, 0, 0]])]) == [3, 1]
-    assert groups_of([]) == []
+    assert thread_group_sizes([use(ROWS)]) == [2, 2]
+    assert thread_group_sizes([use(ROWS), use(ROWS)]) == [2, 2]
+    assert thread_group_sizes([use(ROWS), use(COLUMNS)]) == [4]
+    assert thread_group_sizes([use([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]])]) == [4]
+    assert thread_group_sizes([use([[0, 1, 1, 1], [1, 0, 0, 0]])]) == [3, 1]
+    assert thread_group_sizes([]) == []
 
 
 def test_a_page_at_the_border_of_two_groups_does_not_join_them() -> None:
     # It has 20 and then 22 of 200 or 202 accesses; the usual sets have nine tenths.
-    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 10, 10, 0]])]) == [2, 2]
-    assert groups_of([use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 11, 11, 0]])]) == [4]
+    assert thread_group_sizes(
+        [use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 10, 10, 0]])]
+    ) == [2, 2]
+    assert thread_group_sizes(
+        [use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 11, 11, 0]])]
+    ) == [4]
 
 
 @pytest.mark.parametrize(("cpus", "fit"), [(2, True), (1, False), (None, True)])
@@ -85,7 +89,7 @@ def test_groups_get_a_node_each_only_if_they_are_separate(
 def test_groups_that_change_with_time_get_no_node(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_by_groups, "has_separate_groups", lambda _: True)
     monkeypatch.setattr(shared_by_groups, "written_share", lambda _: 1.0)
-    for part in ("interleave", "contiguous_parts"):
+    for part in ("interleave_pages", "use_contiguous_parts"):
         monkeypatch.setattr(shared_by_groups, part, lambda _: "")
     subject: Any = SimpleNamespace(
         in_tasks=by == "tasks",
@@ -99,7 +103,7 @@ def test_groups_that_change_with_time_get_no_node(by: str, monkeypatch: pytest.M
 
 
 def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
-    for part in ("interleave", "contiguous_parts"):
+    for part in ("interleave_pages", "use_contiguous_parts"):
         monkeypatch.setattr(shared_written, part, lambda _: "")
     trace = SimpleNamespace(accesses=[], transfers=SimpleNamespace(is_empty=lambda: False))
     subject: Any = SimpleNamespace(
@@ -122,7 +126,7 @@ def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
     openmp: bool, written: float, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changing_users, "written_share", lambda _: written)
-    for part in ("interleave", "contiguous_parts", "pin"):
+    for part in ("interleave_pages", "use_contiguous_parts", "pin"):
         monkeypatch.setattr(changing_users, part, lambda _: "Do it")
     run = SimpleNamespace(openmp=openmp)
     subject: Any = SimpleNamespace(run=run, schedule=None, in_tasks=False)

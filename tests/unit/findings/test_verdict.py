@@ -39,7 +39,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Any:
     def of(
         *groups: Group, only_touches: bool = False, interleaved: float = 1.0, run: Any = RUN
     ) -> str:
-        monkeypatch.setattr(module, "grouped", lambda *_: list(groups))
+        monkeypatch.setattr(module, "group_findings", lambda *_: list(groups))
         monkeypatch.setattr(module, "only_touches", lambda _: only_touches)
         policy = SimpleNamespace(label="interleave", relative=interleaved)
         monkeypatch.setattr(module, "best_policy", lambda _: policy)
@@ -89,7 +89,7 @@ def test_fixes_that_place_pages_are_predicted_by_their_number(
         *(group(Kind.HOT_PAGES), group(Kind.PARTITIONED)),
     ]
     model = SimpleNamespace(predict=lambda _found, remedy, label: (remedy, label))
-    monkeypatch.setattr(module, "grouped", lambda *_: groups)
+    monkeypatch.setattr(module, "group_findings", lambda *_: groups)
     made: list[Any] = []
 
     def make(_run: object, _nodes: object, tuning: Tuning | None, **_: object) -> object:

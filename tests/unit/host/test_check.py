@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from numascape import NumascapeError
-from numascape.host.allocation import predict
+from numascape.host.allocation import predict_allocation
 from numascape.host.causes import find_causes
 from numascape.host.nodes import parse_nodes
 from numascape.host.state import read_state
@@ -20,14 +20,14 @@ from unit.host.test_state import write
 def test_what_is_free_is_local(two_nodes: Path) -> None:
     state = read_state(two_nodes)
     usable = state.node(0).usable
-    assert predict(state, {0: usable, 1: GIB}).local
-    (share,) = predict(state, {0: usable + MIB}).shares
+    assert predict_allocation(state, {0: usable, 1: GIB}).local
+    (share,) = predict_allocation(state, {0: usable + MIB}).shares
     assert (share.local, share.elsewhere) == (usable, {1: MIB})
 
 
 def test_a_node_serves_its_own_first(two_nodes: Path) -> None:
     state = read_state(two_nodes)
-    zero, one = predict(state, {0: 7 * GIB, 1: 7 * GIB}).shares
+    zero, one = predict_allocation(state, {0: 7 * GIB, 1: 7 * GIB}).shares
     assert one.local == 7 * GIB
     assert zero.local == state.node(0).usable
     assert zero.elsewhere == {1: state.node(1).usable - 7 * GIB}
@@ -37,21 +37,21 @@ def test_a_node_serves_its_own_first(two_nodes: Path) -> None:
 
 def test_zone_reclaim_gives_up_cache_first(two_nodes: Path) -> None:
     write(two_nodes, {"proc/sys/vm/zone_reclaim_mode": "1\n"})
-    assert predict(read_state(two_nodes), {0: 4 * GIB}).local
+    assert predict_allocation(read_state(two_nodes), {0: 4 * GIB}).local
 
 
 def test_the_only_node_gives_up_its_cache(tmp_path: Path, add_node: AddNode) -> None:
     add_node(0, "10", MemFree=1024, FilePages=4096)
     state = read_state(tmp_path)
-    assert predict(state, {0: 4 * GIB}).local
-    assert predict(state, {0: 6 * GIB}).shares[0].missing > 0
+    assert predict_allocation(state, {0: 4 * GIB}).local
+    assert predict_allocation(state, {0: 6 * GIB}).shares[0].missing > 0
 
 
 def test_causes_explain_what_spills(two_nodes: Path) -> None:
     state = read_state(two_nodes)
 
     def causes(size: int, root: bool) -> list[tuple[str, str]]:
-        found = find_causes(state, predict(state, {0: size}), root)
+        found = find_causes(state, predict_allocation(state, {0: size}), root)
         return [(cause.what, cause.fix) for cause in found]
 
     assert causes(2 * GIB, False) == [("clean page cache", "numascape host sweep --node 0")]
@@ -75,7 +75,7 @@ def test_limits_are_causes(two_nodes: Path) -> None:
         },
     )
     state = read_state(two_nodes)
-    prediction = predict(state, {0: GIB, 1: GIB})
+    prediction = predict_allocation(state, {0: GIB, 1: GIB})
     assert prediction.over_limit == GIB
     causes = find_causes(state, prediction, False)
     assert [cause.node for cause in causes] == [0, None]

@@ -12,7 +12,7 @@ import pytest
 from numascape import NumascapeError
 from numascape.host.rates import counter_rows
 from numascape.host.state import HostState, read_state
-from numascape.host.state_document import prometheus, state_document
+from numascape.host.state_document import host_prometheus, state_document
 from unit.host.conftest import GIB, MIB, AddNode
 
 
@@ -138,7 +138,7 @@ def test_programs_read_the_same(two_nodes: Path) -> None:
     nodes = state_document(state)["nodes"]
     assert nodes[0]["bytes"]["clean"] == state.node(0).clean
     assert nodes[1]["counters"]["miss"] == 20
-    lines = prometheus(state).splitlines()
+    lines = host_prometheus(state).splitlines()
     assert f'numascape_node_shared_bytes{{node="0"}} {GIB}' in lines
     assert 'numascape_node_numa_miss_pages_total{node="1"} 20' in lines
     named = {line.split()[2] for line in lines if line.startswith("# TYPE")}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from numascape.live.mapping_names import Name, name_mappings
 from numascape.live.mappings import Mapping
-from numascape.live.parts import Item, divide, stack_items
+from numascape.live.parts import Item, divide_mapping, stack_items
 from numascape.live.threads import Thread
 
 PAGE = 4096
@@ -23,7 +23,7 @@ def mapping(pages: int, page_bytes: int = PAGE) -> Mapping:
 
 def named(pages: int, *items: tuple[int, int, str]) -> list[tuple[int, int, str]]:
     made = [Item(START + start, START + end, name, "tensor") for start, end, name in items]
-    parts = divide(0, mapping(pages), Name("rest", "file"), made)
+    parts = divide_mapping(0, mapping(pages), Name("rest", "file"), made)
     return [((one.start - START) // PAGE, (one.end - START) // PAGE, one.name) for one in parts]
 
 
@@ -48,7 +48,7 @@ def test_items_may_begin_before_and_end_behind_the_mapping() -> None:
 def test_huge_pages_are_not_divided() -> None:
     huge = mapping(3, 2 << 20)
     item = Item(START + PAGE, START + (2 << 20) + PAGE, "a", "tensor")
-    parts = divide(0, huge, Name("rest", "file"), [item])
+    parts = divide_mapping(0, huge, Name("rest", "file"), [item])
     assert [(part.end - part.start) >> 21 for part in parts] == [1, 2]
     assert [part.name for part in parts] == ["a", "rest"]
 
@@ -59,7 +59,7 @@ def test_parts_are_the_whole_mapping_once(bounds: list[int], pages: int) -> None
     ordered = sorted(bounds)
     pairs = zip(ordered[::2], ordered[1::2], strict=False)
     items = [Item(START + a, START + b, str(n), "tensor") for n, (a, b) in enumerate(pairs)]
-    parts = divide(0, mapping(pages), Name("rest", "file"), items)
+    parts = divide_mapping(0, mapping(pages), Name("rest", "file"), items)
     at = START
     for part in parts:
         assert part.start == at < part.end
@@ -77,6 +77,6 @@ def test_a_stack_is_only_the_beginning_of_a_mapping_that_it_was_joined_with() ->
     assert name.kind == "mapping"
     items = stack_items(joined, [thread], stack)
     parts = [((one.start - START) // PAGE, (one.end - START) // PAGE, one.kind)
-             for one in divide(0, joined, name, items)]  # fmt: skip
+             for one in divide_mapping(0, joined, name, items)]  # fmt: skip
     assert parts == [(0, 16, "stack"), (16, 1024, "mapping")]
     assert name_mappings([mapping(16)], [thread], stack)[0].kind == "stack"

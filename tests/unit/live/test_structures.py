@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from numascape.console.pages import drawn
-from numascape.live.document import pages_document, prometheus
+from numascape.live.document import pages_document, process_prometheus
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
 from numascape.live.snapshot import COUNTS, EXACT_BYTES, HUGE_PAGE, Snapshot, sampling
@@ -110,7 +110,7 @@ def test_json_and_prometheus_escape_names(snapshot: Snapshot) -> None:
     (process,) = document["processes"]
     assert process["name"] == ESCAPE
     assert process["swapped"] == 3 * PAGE
-    for line in prometheus([snapshot]).splitlines():
+    for line in process_prometheus([snapshot]).splitlines():
         quoted = r'"(?:[^"\\\n]|\\["\\n])*"'
         labels = rf"\{{[a-z_]+={quoted}(?:,[a-z_]+={quoted})*\}}"
         assert re.fullmatch(rf"# (HELP|TYPE) .*|[a-z_]+{labels} \d+", line), line

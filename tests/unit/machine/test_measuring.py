@@ -12,11 +12,11 @@ import pytest
 
 from numascape import NumascapeError
 from numascape.machine import Machine, MachineNode, measuring, open_machine, probing
-from numascape.machine.benchmarks import plan, results_csv, run_series
+from numascape.machine.benchmarks import bandwidth_csv, plan, run_series
 from numascape.machine.conditions import conditions
-from numascape.machine.measuring import ProbeRun, Setting, check_placement, measure
+from numascape.machine.measuring import ProbeRun, Setting, check_placement, run_probe
 from numascape.machine.probing import Probe, ProbeRequest
-from numascape.machine.sizes import sweep, thread_counts
+from numascape.machine.sizes import sizes_between, thread_counts
 from numascape.machine.sources import read_host
 from numascape.machine.statistics import estimate
 
@@ -29,7 +29,7 @@ def cpu() -> int:
 
 def test_latency_is_measured_where_it_says() -> None:
     node = next(n for n in read_host().nodes if cpu() in n.cpus)
-    found = measure("latency", cpu=cpu(), node=node.node, bytes=[4096, 1 << 20], **FAST)
+    found = run_probe("latency", cpu=cpu(), node=node.node, bytes=[4096, 1 << 20], **FAST)
     assert [point.at for point in found.points] == [4096, 1 << 20]
     assert all(len(point.samples) == 3 and min(point.samples) > 0 for point in found.points)
     check_placement(found, node.node, alone=len(read_host().nodes) == 1)
@@ -38,7 +38,7 @@ def test_latency_is_measured_where_it_says() -> None:
 @pytest.mark.parametrize("operation", ["read", "write", "write-nt", "copy", "copy-nt", "stream",
                                        "stream-nt", "triad", "triad-nt"])  # fmt: skip
 def test_every_loop_runs(operation: str) -> None:
-    found = measure("bandwidth", operation=operation, cpus=[cpu()], bytes=[4096, 65536], **FAST)
+    found = run_probe("bandwidth", operation=operation, cpus=[cpu()], bytes=[4096, 65536], **FAST)
     assert [len(point.samples) for point in found.points] == [3, 3]
 
 
@@ -50,7 +50,7 @@ def test_mistakes_are_one_line() -> None:
         ("latency", {"cpu": "x", "node": 0, "bytes": 64}, "no number: x"),
     ]:
         with pytest.raises(NumascapeError, match=f"the probe failed: .*{reason}") as refused:
-            measure(kind, **options)  # type: ignore[arg-type]
+            run_probe(kind, **options)  # type: ignore[arg-type]
         assert "\n" not in str(refused.value)
 
 
@@ -75,7 +75,7 @@ def test_uncertain_figures_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         samples = tuple(float(10 + 9 * (i % 2)) for i in range(9))
         return ProbeRun(setting().setting, (measuring.Point(1.0, samples, 0, 0),))
 
-    monkeypatch.setattr(probing, "measure", wild)
+    monkeypatch.setattr(probing, "run_probe", wild)
     probe = Probe(read_host(), ProbeRequest(quick=True, spread=0.05))
     said = r"latency from node 0 to node 0 is uncertain by \d+\.\d%"
     with pytest.raises(NumascapeError, match=said):
@@ -92,7 +92,7 @@ def test_uncertain_points_of_a_curve_are_left_out(monkeypatch: pytest.MonkeyPatc
         ]
         return ProbeRun(setting(huge_bytes=1).setting, tuple(points))
 
-    monkeypatch.setattr(probing, "measure", wild)
+    monkeypatch.setattr(probing, "run_probe", wild)
     machine = Machine("a", (MachineNode(0, (0,), 1 << 36),), cores=((0,),))
     probe = Probe(machine, ProbeRequest(quick=True))
     for step in probe.steps():
@@ -110,7 +110,7 @@ def test_a_node_without_cpus_is_measured_as_memory(monkeypatch: pytest.MonkeyPat
         asked.append((kind, options.get("node", options.get("nodes"))))
         return ProbeRun(setting(huge_bytes=1).setting, (measuring.Point(1.0, (5.0,) * 9, 5.0, 0),))
 
-    monkeypatch.setattr(probing, "measure", even)
+    monkeypatch.setattr(probing, "run_probe", even)
     nodes = (MachineNode(0, (0, 1), 1 << 36), MachineNode(2, (), 1 << 36, "CXL"))
     probe = Probe(Machine("a", nodes, cores=((0,), (1,))), ProbeRequest(quick=True))
     for step in probe.steps():
@@ -130,7 +130,7 @@ def test_a_probed_machine_keeps_what_was_known(monkeypatch: pytest.MonkeyPatch) 
         points = tuple(measuring.Point(float(at) + 1, (80.0,) * 9, 5.0, 0) for at in ats)
         return ProbeRun(setting(huge_bytes=1).setting, points)
 
-    monkeypatch.setattr(probing, "measure", even)
+    monkeypatch.setattr(probing, "run_probe", even)
     machine = open_machine("xeon-6980p-snc3")
     nodes = tuple(MachineNode(n.node, n.cpus, 1 << 36) for n in machine.nodes)
     probe = Probe(dataclasses.replace(machine, nodes=nodes), ProbeRequest(date="2026-11-21"))
@@ -162,8 +162,8 @@ def test_few_samples_are_known_by_their_range() -> None:
 
 
 def test_sizes_and_threads_double() -> None:
-    assert sweep(4096, 20000, 1) == [4096, 8192, 16384, 19968]
-    assert sweep(64, 512, 2) == [64, 128, 256, 320, 512]  # whole lines, each once
+    assert sizes_between(4096, 20000, 1) == [4096, 8192, 16384, 19968]
+    assert sizes_between(64, 512, 2) == [64, 128, 256, 320, 512]  # whole lines, each once
     assert thread_counts(12, [6, 6]) == [1, 2, 4, 6, 8, 12]
 
 
@@ -189,11 +189,11 @@ def test_the_serial_reference_is_measured_without_threads() -> None:
     points = list(run_series(machine, "sum", reference, [4096, 16384]))
     assert [point.bytes for point in points] == [4096, 16384]
     assert all(point.gb_s > 0 for point in points)
-    rows = results_csv("sum", points).splitlines()
+    rows = bandwidth_csv("sum", points).splitlines()
     assert rows[0].endswith(",run")
     assert all(row.endswith(",serial") for row in rows[1:])
     with pytest.raises(NumascapeError, match="--alone is for one CPU"):
-        measure("bandwidth", operation="read", cpus=[0, 0], alone="yes", bytes=[4096])
+        run_probe("bandwidth", operation="read", cpus=[0, 0], alone="yes", bytes=[4096])
 
 
 def write(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from numascape.placement.resolving import Resolver
-from numascape.placement.serving import QuestionError, answer, serving
+from numascape.placement.serving import QuestionError, answer, serving_resolver
 from numascape.plan import StructureRule
 
 NOWHERE = 0xFFFFFFFF
@@ -113,7 +113,7 @@ def asked(path: Path, content: bytes) -> bytes:
 
 def test_the_socket_answers_after_nonsense(resolver: Resolver, tmp_path: Path) -> None:
     path = tmp_path / "questions"
-    with serving(resolver, path):
+    with serving_resolver(resolver, path):
         for content in (b"", b"nonsense", b"\xff" * 28, question()):
             got = asked(path, content)
         assert struct.unpack("<2I", got)[0] == NOWHERE
@@ -122,6 +122,6 @@ def test_the_socket_answers_after_nonsense(resolver: Resolver, tmp_path: Path) -
 def test_a_question_has_at_most_four_mebibytes(resolver: Resolver, tmp_path: Path) -> None:
     path = tmp_path / "questions"
     room = (4 << 20) - (len(question()) - struct.calcsize("<7I"))
-    with serving(resolver, path):
+    with serving_resolver(resolver, path):
         answers = [asked(path, question(path=b"/none" + b"/" * (room + more))) for more in (0, 1)]
     assert [len(got) for got in answers] == [8, 0]

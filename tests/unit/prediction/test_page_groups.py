@@ -15,7 +15,7 @@ from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.initialisation import initialised_by_users, main_users
 from numascape.prediction.load import RunPlacement, caches_of
 from numascape.prediction.model import Prediction, predict
-from numascape.prediction.page_groups import grouped, label_of_shares, of_groups
+from numascape.prediction.page_groups import group_pages, label_of_shares, of_groups
 from numascape.prediction.policies import SCHEMA
 from numascape.prediction.speeds import Floats, Speeds, speeds_of
 from unit.prediction.made_up import machine_of, trace_of
@@ -81,7 +81,7 @@ def test_groups_are_predicted_like_their_pages(seed: int, counted: bool, remedy:
     nodes = np.array([0, 0, 1, 1])
     labels = [label_of_shares(demand.shares(pages, speeds)), main_users(demand, 1)]
     on = speeds.shares_of_threads(speeds.positions(nodes))
-    groups = grouped(demand, caches_of(on, speeds), labels)
+    groups = group_pages(demand, caches_of(on, speeds), labels)
     assert groups.pages.height < demand.pages.height
     few = of_groups(pages, groups)
 

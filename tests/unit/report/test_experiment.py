@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import resource
 
-from numascape.report.experiment import Experiment, conclusion, experiment_data
+from numascape.report.experiment import Experiment, experiment_conclusion, experiment_data
 from synthetic.page_cache import GIB, page_cache_results
 
 
@@ -24,9 +24,9 @@ def test_points_have_the_range_of_their_samples_and_bytes_by_node() -> None:
 
 def test_the_conclusion_is_of_the_size_with_fewest_local_pages() -> None:
     results = page_cache_results()
-    assert conclusion(results) == (
+    assert experiment_conclusion(results) == (
         "With a file of 4 GiB in the page cache, 50 % of the pages are local with first touch; "
         "swept 100 %."
     )
-    assert conclusion(results[:2]).startswith("All pages are local with first touch")
-    assert conclusion([one for one in results if one.way == "swept"]) == ""
+    assert experiment_conclusion(results[:2]).startswith("All pages are local with first touch")
+    assert experiment_conclusion([one for one in results if one.way == "swept"]) == ""

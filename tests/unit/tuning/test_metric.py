@@ -10,7 +10,7 @@ import pytest
 
 from numascape import NumascapeError
 from numascape.live.targets import target_of
-from numascape.tuning.metric import Measured, Metric, is_worse, measure
+from numascape.tuning.metric import Measured, Metric, is_worse, measure_metric
 
 
 def never() -> bool:
@@ -20,7 +20,7 @@ def never() -> bool:
 def test_each_run_gives_a_number(tmp_path: Path) -> None:
     file = tmp_path / "runs"
     command = f"echo warming up; echo x >>{file}; wc -l <{file}; echo"
-    assert measure(Metric(command, 3), never) == Measured((1.0, 2.0, 3.0))
+    assert measure_metric(Metric(command, 3), never) == Measured((1.0, 2.0, 3.0))
 
 
 @pytest.mark.parametrize(
@@ -35,19 +35,19 @@ def test_each_run_gives_a_number(tmp_path: Path) -> None:
 )
 def test_a_measure_without_a_number_is_an_error(command: str, message: str) -> None:
     with pytest.raises(NumascapeError, match=message):
-        measure(Metric(command, 1), never)
+        measure_metric(Metric(command, 1), never)
 
 
 def test_a_signal_ends_the_command(tmp_path: Path) -> None:
     started = tmp_path / "started"
     command = f"touch {started}; exec sleep 1000"
-    assert measure(Metric(command, 3), started.exists) is None
+    assert measure_metric(Metric(command, 3), started.exists) is None
 
 
 def test_a_signal_also_ends_what_the_command_has_started(tmp_path: Path) -> None:
     child = tmp_path / "child"
     command = f"sleep 1000 & echo $! >{child}.new; mv {child}.new {child}; wait"
-    assert measure(Metric(command, 3), child.exists) is None
+    assert measure_metric(Metric(command, 3), child.exists) is None
     pid = int(child.read_text())
     deadline = time.monotonic() + 60
     while target_of(pid) is not None and time.monotonic() < deadline:

@@ -21,7 +21,7 @@ import pytest
 
 from numascape.trace import Trace
 from numascape.view.open import shown_in_browser, site_of
-from numascape.view.server import MAX_CONNECTIONS, serving
+from numascape.view.server import MAX_CONNECTIONS, serving_page
 from numascape.view.site import Site
 
 Numascape = Callable[..., tuple[int, str, str]]
@@ -70,7 +70,7 @@ def site(small_trace: Path) -> Site:
 
 @pytest.fixture
 def served(site: Site) -> Iterator[Served]:
-    with serving(site) as address:
+    with serving_page(site) as address:
         yield Served(address)
 
 
@@ -235,7 +235,7 @@ def test_bad_parameters_are_one_line(served: Served, query: str, line: str) -> N
 
 
 def test_it_listens_on_loopback_only(served: Served, trace_folder: Path) -> None:
-    with serving(site_of(Trace.read(trace_folder))) as address:
+    with serving_page(site_of(Trace.read(trace_folder))) as address:
         assert address.startswith("http://127.0.0.1:")
         assert address.rpartition(":")[2] != served.address.rpartition(":")[2]
     with pytest.raises(OSError, match="refused"):
@@ -244,7 +244,7 @@ def test_it_listens_on_loopback_only(served: Served, trace_folder: Path) -> None
 
 @pytest.mark.skipif(not Path("/proc/net/if_inet6").is_file(), reason="this machine has no IPv6")
 def test_it_listens_on_the_other_loopback_when_asked(trace_folder: Path) -> None:
-    with serving(site_of(Trace.read(trace_folder)), ipv6=True) as address:
+    with serving_page(site_of(Trace.read(trace_folder)), ipv6=True) as address:
         port = urlsplit(address).port
         assert Served(f"http://[::1]:{port}{urlsplit(address).path}").ask().status == 200
 
@@ -276,7 +276,7 @@ def test_an_interrupt_ends_it_well(trace_folder: Path, options: list[str]) -> No
 
 
 def test_a_connection_that_a_reader_keeps_ends_with_the_server(trace_folder: Path) -> None:
-    with serving(site_of(Trace.read(trace_folder))) as address:
+    with serving_page(site_of(Trace.read(trace_folder))) as address:
         kept = http.client.HTTPConnection(urlsplit(address).netloc, timeout=120)
         kept.request("GET", urlsplit(address).path)
         assert kept.getresponse().read()

@@ -7,7 +7,8 @@ from typing import Final
 
 from tree_sitter import Node
 
-from numascape.analysis.iterations.nodes import below, identifiers, text, without_spaces
+from numascape.analysis.iterations.nodes import below, identifiers, without_spaces
+from numascape.naming.sources import text
 
 LOOPS: Final = frozenset({"do_loop"})
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text and the parts of nodes of a syntax tree."""
+"""The parts of nodes of a syntax tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tree_sitter import Node
+
+from numascape.naming.sources import text
 
 
 def below(node: Node, *kinds: str) -> Iterator[Node]:
@@ -19,11 +21,6 @@ def below(node: Node, *kinds: str) -> Iterator[Node]:
 def identifiers(node: Node) -> list[str]:
     """The names of variables and functions in the node, in the order of the text."""
     return [text(found) for found in below(node, "identifier")]
-
-
-def text(node: Node) -> str:
-    """The source text of the node."""
-    return (node.text or b"").decode("utf-8", "replace")
 
 
 def without_spaces(node: Node) -> str:

@@ -69,13 +69,13 @@ def check(
 
     Example: `numascape host check --bytes-per-node 8G --nodes 0,1`
     """  # fmt: skip
-    from numascape.host.allocation import predict
+    from numascape.host.allocation import predict_allocation
     from numascape.host.causes import find_causes
     from numascape.host.state import read_state
 
     state = read_state(root)
     wanted = _wanted(state, root, bytes_per_node, nodes, like, plan)
-    prediction = predict(state, wanted)
+    prediction = predict_allocation(state, wanted)
     causes = find_causes(state, prediction, os.geteuid() == 0)
     if as_json:
         print(json.dumps(_document(prediction, causes), indent=1))

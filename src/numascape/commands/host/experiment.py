@@ -88,7 +88,7 @@ def experiment(
 
     Example: `numascape host experiment --mpi 16 --folder /scratch -o cache`
     """  # fmt: skip
-    from numascape.host.experiment import ExperimentPlan, fitting_bytes, measure
+    from numascape.host.experiment import ExperimentPlan, fitting_bytes, measure_point
     from numascape.host.state import read_state
     from numascape.machine.conditions import conditions
 
@@ -109,7 +109,7 @@ def experiment(
         terminal.say(f"note: {_NO_TIMES}")
     points = [(size, way) for size in plan.sizes for way in plan.ways]
     results = [
-        measure(plan, size, way)
+        measure_point(plan, size, way)
         for size, way in terminal.track(points, len(points), "Measuring", quiet)
     ]
     _print(results)
@@ -186,7 +186,7 @@ def _write(output: Path, done: Experiment, virtual: bool) -> None:
     from numascape.atomic import replacing_file
     from numascape.figures.drawing import save
     from numascape.figures.experiment_picture import draw_experiment
-    from numascape.host.experiment import results_csv
+    from numascape.host.experiment import experiment_csv
     from numascape.report.experiment import render_experiment
 
     table, plot, page = (
@@ -194,7 +194,7 @@ def _write(output: Path, done: Experiment, virtual: bool) -> None:
     )
     results = list(done.results)
     with replacing_file(table) as beside:
-        beside.write_text(results_csv(results))
+        beside.write_text(experiment_csv(results))
     save(draw_experiment(results, " (virtual machine: times are not meaningful)" * virtual), plot)
     terminal.say(f"wrote {table} and {plot}")
     say_written(page, render_experiment(done, page))

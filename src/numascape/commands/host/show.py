@@ -75,7 +75,7 @@ def show(
     Example: `numascape host show --watch 2`
     """  # fmt: skip
     from numascape.host.state import read_state
-    from numascape.host.state_document import prometheus as prometheus_text
+    from numascape.host.state_document import host_prometheus as prometheus_text
     from numascape.host.state_document import state_document
 
     if as_json and (watch is not None or prometheus is not None):
@@ -181,7 +181,7 @@ def _numbers(state: HostState) -> Table:
 
 def _counters(state: HostState, before: HostState | None) -> Table | None:
     from numascape.host.rates import counter_rows
-    from numascape.quantities import grouped
+    from numascape.quantities import grouped_digits
 
     rows = counter_rows(state, before)
     if not rows:
@@ -191,7 +191,7 @@ def _counters(state: HostState, before: HostState | None) -> Table | None:
     for node in state.nodes:
         table.add_column(f"node {node.node}", justify="right", no_wrap=True)
     for name, values in rows:
-        table.add_row(name, *(grouped(value) for value in values))
+        table.add_row(name, *(grouped_digits(value) for value in values))
     return table
 
 

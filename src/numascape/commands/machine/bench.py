@@ -57,7 +57,7 @@ def bench(
     """  # fmt: skip
     from numascape.atomic import replacing_file
     from numascape.figures.drawing import check_target, save
-    from numascape.machine.benchmarks import lengths, plan, results_csv, run_series
+    from numascape.machine.benchmarks import bandwidth_csv, lengths, plan, run_series
     from numascape.machine.conditions import conditions
     from numascape.machine.sources import read_host
 
@@ -80,7 +80,7 @@ def bench(
             f"note: {len(measured) - len(results)} of {len(measured)} points are left out: "
             f"uncertain by more than {spread:.0%}"
         )
-    text = results_csv(experiment.value, results)
+    text = bandwidth_csv(experiment.value, results)
     if table is not None:
         with replacing_file(table) as beside:
             beside.write_text(text)

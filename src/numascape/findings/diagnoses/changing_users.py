@@ -9,7 +9,7 @@ from itertools import combinations, product
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
-from numascape.findings.advice import contiguous_parts, interleave, pin, scatters
+from numascape.findings.advice import interleave_pages, pin, scatters, use_contiguous_parts
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import page_use
@@ -222,16 +222,22 @@ def _finding(
 def _fixes(subject: Subject, together: str) -> tuple[Fix, ...]:
     """Divide the work always in the same way if its source decides; else spread the pages."""
     pinned = Fix(pin(subject.run))
-    spread = Fix(f"If the users must change: {_small(interleave(subject))}", Remedy.INTERLEAVED)
+    spread = Fix(
+        f"If the users must change: {_small(interleave_pages(subject))}", Remedy.INTERLEAVED
+    )
     if together not in ("", _ALIKE) and subject.pattern is Pattern.CHANGING:
         # Most of the work is in the phase that does not divide the pages.
-        return Fix(interleave(subject), Remedy.INTERLEAVED), Fix(together, Remedy.DIVIDED), pinned
+        return (
+            Fix(interleave_pages(subject), Remedy.INTERLEAVED),
+            Fix(together, Remedy.DIVIDED),
+            pinned,
+        )
     if together:
         return Fix(together, Remedy.DIVIDED), pinned, spread
-    divide = Fix(contiguous_parts(subject), Remedy.DIVIDED)
+    divide = Fix(use_contiguous_parts(subject), Remedy.DIVIDED)
     if scatters(subject.schedule) or subject.in_tasks or _is_pool(subject):
         return divide, pinned, spread
-    return Fix(interleave(subject), Remedy.INTERLEAVED), divide, pinned
+    return Fix(interleave_pages(subject), Remedy.INTERLEAVED), divide, pinned
 
 
 def _is_pool(subject: Subject) -> bool:

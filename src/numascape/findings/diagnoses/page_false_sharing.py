@@ -8,10 +8,10 @@ import polars as pl
 from numascape.analysis.line_transfers import PAGE_LINES, line_sums, shared_lines_of_pages
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import (
-    contiguous_parts,
     initialise_in_parallel,
     interleave_if_better,
     scatters,
+    use_contiguous_parts,
 )
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
@@ -191,7 +191,7 @@ def _on_own_lines(subject: Subject) -> Finding:
 
 def _by_a_rule(subject: Subject, why: str, confidence: float) -> Finding:
     use = subject.use
-    together = contiguous_parts(subject) if scatters(subject.schedule) else _TOGETHER
+    together = use_contiguous_parts(subject) if scatters(subject.schedule) else _TOGETHER
     return Finding(
         kind=Kind.PAGE_FALSE_SHARING,
         structure=subject.structure,

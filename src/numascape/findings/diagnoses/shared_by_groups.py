@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from numascape.findings.advice import (
-    contiguous_parts,
-    interleave,
     interleave_if_better,
+    interleave_pages,
     pin,
     replicate,
+    use_contiguous_parts,
 )
 from numascape.findings.description import who_shares
 from numascape.findings.diagnoses.shared_written import already_spread, written_share
@@ -50,11 +50,11 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
     What is only read can have a copy on each node. What random threads look up cannot be divided.
     """
     copies = () if written_share(subject) > MAX_WRITTEN_SHARE else (_copy(subject),)
-    divided = () if subject.looked_up else (Fix(contiguous_parts(subject), Remedy.DIVIDED),)
+    divided = () if subject.looked_up else (Fix(use_contiguous_parts(subject), Remedy.DIVIDED),)
     schedule = subject.schedule
     by_time = subject.in_tasks or (schedule is not None and schedule.is_dynamic)
     if by_time or not has_separate_groups(subject.run):
-        return Fix(interleave(subject), Remedy.INTERLEAVED), *copies, *divided
+        return Fix(interleave_pages(subject), Remedy.INTERLEAVED), *copies, *divided
     together = (
         "Put the threads that share pages on one node: `numascape balance` finds these groups of "
         "threads, and a plan (`numascape advise -o plan.toml`) pins them. "

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from numascape.findings.advice import interleave, replicate
+from numascape.findings.advice import interleave_pages, replicate
 from numascape.findings.description import who_shares
 from numascape.findings.diagnoses.shared_written import already_spread, written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
@@ -28,7 +28,7 @@ def diagnose(subject: Subject) -> Finding | None:
         threads=subject.threads,
         why=who_shares(subject, "almost only for reading" if written else "only for reading"),
         fixes=(
-            Fix(interleave(subject), Remedy.INTERLEAVED),
+            Fix(interleave_pages(subject), Remedy.INTERLEAVED),
             Fix(replicate(subject), Remedy.COPIED),
         ),
         evidence=(

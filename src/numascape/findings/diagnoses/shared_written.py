@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from numascape.findings.advice import contiguous_parts, interleave, scatters
+from numascape.findings.advice import interleave_pages, scatters, use_contiguous_parts
 from numascape.findings.description import who_shares
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.parts_in_pages import knows_lines
@@ -60,7 +60,7 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
     If random threads look up entries, it depends on the data which entry a thread uses next: the
     work cannot be divided.
     """
-    fixes: tuple[Fix, ...] = (Fix(interleave(subject), Remedy.INTERLEAVED),)
+    fixes: tuple[Fix, ...] = (Fix(interleave_pages(subject), Remedy.INTERLEAVED),)
     if scatters(subject.schedule):
         fixes = (_divide(subject), *fixes)
     elif not subject.looked_up:
@@ -72,7 +72,7 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
 
 
 def _divide(subject: Subject) -> Fix:
-    return Fix(contiguous_parts(subject), Remedy.DIVIDED)
+    return Fix(use_contiguous_parts(subject), Remedy.DIVIDED)
 
 
 def written_share(subject: Subject) -> float:
