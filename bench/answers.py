@@ -21,7 +21,8 @@ from bench.measure import machine, run
 from bench.tables import ResultTable, print_table, write_results
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from synthetic.patterns import Pattern, naive_matmul, seismic
+from synthetic.pattern import Pattern
+from synthetic.patterns import naive_matmul, seismic
 from synthetic.write import write_pattern
 
 console = Console(stderr=True)

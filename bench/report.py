@@ -29,7 +29,8 @@ from numascape.view.site import encode_window
 from numascape.view.windows import WindowRequest, Windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from synthetic.patterns import Pattern, many_pages, many_phases, many_threads, naive_matmul
+from synthetic.pattern import Pattern
+from synthetic.patterns import many_pages, many_phases, many_threads, naive_matmul
 from synthetic.write import write_pattern
 
 console = Console(stderr=True)

@@ -37,7 +37,8 @@ EXAMPLES = ROOT / "examples" / "build"
 NUMASCAPE = Path(sysconfig.get_path("scripts")) / "numascape"
 sys.path.insert(0, str(ROOT / "tests"))
 from synthetic.heat import heat  # noqa: E402
-from synthetic.patterns import Pattern, seismic  # noqa: E402
+from synthetic.pattern import Pattern  # noqa: E402
+from synthetic.patterns import seismic  # noqa: E402
 from synthetic.write import write_pattern  # noqa: E402
 
 MADE_UP: dict[str, Callable[[], Pattern]] = {"heat": heat, "stencil": seismic}

@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from browser.opened import PATIENCE_MS, Open, Opened
 from numascape.report import draft, render
-from synthetic.patterns import PATTERNS, Pattern
+from synthetic.pattern import Pattern
+from synthetic.patterns import PATTERNS
 from synthetic.write import write_pattern
 
 CHROMIUM = os.environ.get("NUMASCAPE_CHROMIUM") or shutil.which("chromium")

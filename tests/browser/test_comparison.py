@@ -18,7 +18,7 @@ from numascape.comparison.page import render_comparison
 from numascape.comparison.site import ComparisonSite
 from numascape.trace import Trace
 from numascape.view.server import serving_page
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
 HOSTILE = "<script>window.pwned=1</script>"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from browser.opened import Open, settle
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 ACCESSES = "canvas.accesses"
 FIRST = "canvas.first-touches"

@@ -14,7 +14,8 @@ from browser.opened import Open, Opened
 from numascape.machine import open_machine
 from numascape.report import draft, render
 from synthetic.heat import FILL, PAGES, READ, THREADS, WRITE, heat
-from synthetic.patterns import Pattern, naive_matmul, seismic
+from synthetic.pattern import Pattern
+from synthetic.patterns import naive_matmul, seismic
 from synthetic.write import write_pattern
 
 SHARING = "canvas.sharing-map"

@@ -15,7 +15,7 @@ from numascape.plan.plan import Plan
 from numascape.prediction.layout import laid_out
 from numascape.prediction.scenarios import Scenarios
 from numascape.report.prediction import Predicted, render_prediction
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
 HOSTILE = "<script>window.pwned=1</script>"

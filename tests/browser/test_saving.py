@@ -15,7 +15,8 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from browser.opened import Open, Opened
-from synthetic.patterns import HOSTILE, Pattern
+from synthetic.pattern import Pattern
+from synthetic.patterns import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIGURE = re.compile("Save: Accesses and first touches")

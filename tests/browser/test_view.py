@@ -17,7 +17,7 @@ from numascape.report import draft, render
 from numascape.trace import Trace
 from numascape.view.open import site_of
 from numascape.view.server import serving_page
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
 PAGES = 100_000

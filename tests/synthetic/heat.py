@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 THREADS = 64
 PAGES = 640

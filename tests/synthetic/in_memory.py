@@ -15,7 +15,7 @@ import polars as pl
 from numascape.trace import Trace
 from numascape.trace.check import check_schema, check_values
 from numascape.trace.schema import OPTIONAL, SCHEMAS
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.write import info_of
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from numascape.trace.info import JobPart
 from numascape.trace.job import part_folder
 from numascape.trace.write_part import write_part
-from synthetic.patterns import DOUBLES, Pattern
+from synthetic.pattern import DOUBLES, Pattern
 from synthetic.write import info_of
 
 WINDOW = "/dev/shm/window.turing.77"

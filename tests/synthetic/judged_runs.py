@@ -8,15 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from synthetic.patterns import (
-    Pattern,
-    block_matmul,
-    bucket_sort,
-    many_phases,
-    naive_matmul,
-    seismic,
-    sparse,
-)
+from synthetic.pattern import Pattern
+from synthetic.patterns import block_matmul, bucket_sort, many_phases, naive_matmul, seismic, sparse
 from synthetic.placed import Placed
 from synthetic.write import touches_alone
 

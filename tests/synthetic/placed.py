@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 
 class Placed(Pattern):

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from numascape.trace import Trace, TraceInfo, write_trace
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 
 @cache

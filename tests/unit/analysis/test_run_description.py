@@ -17,7 +17,7 @@ from numascape.analysis.run_description import describe_run
 from numascape.trace import Trace, TraceInfo, write_trace
 from numascape.trace.info import Times
 from synthetic.in_memory import trace_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 
 def test_the_run_is_described_in_lines(trace_folder: Path) -> None:

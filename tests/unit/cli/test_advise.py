@@ -11,7 +11,8 @@ import pytest
 
 from numascape.plan.document import read_plan
 from numascape.quantities import counted, percent
-from synthetic.patterns import Pattern, naive_matmul, seismic
+from synthetic.pattern import Pattern
+from synthetic.patterns import naive_matmul, seismic
 from synthetic.write import touches_alone, write_pattern
 from unit.findings.stream_cases import handed
 

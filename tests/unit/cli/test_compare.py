@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthetic.patterns import Pattern, seismic
+from synthetic.pattern import Pattern
+from synthetic.patterns import seismic
 from synthetic.write import write_pattern
 
 Numascape = Callable[..., tuple[int, str, str]]

@@ -19,7 +19,7 @@ from numascape.host.triads import Triad
 from numascape.plan import Plan, StructureRule, ThreadRule
 from numascape.plan.document import write_plan
 from synthetic.page_cache import page_cache_results
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 from unit.host.conftest import MIB
 from unit.host.conftest import add_node as add_node

@@ -18,14 +18,8 @@ from rich.text import Text
 from numascape.appearance.palette import CATEGORIES
 from numascape.console.strips import strip_of, users_of
 from numascape.trace import Trace, write_trace
-from synthetic.patterns import (
-    Pattern,
-    block_matmul,
-    hostile,
-    many_phases,
-    many_threads,
-    sparse,
-)
+from synthetic.pattern import Pattern
+from synthetic.patterns import block_matmul, hostile, many_phases, many_threads, sparse
 from synthetic.write import info_of, write_pattern
 
 Numascape = Callable[..., tuple[int, str, str]]

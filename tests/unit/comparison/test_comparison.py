@@ -21,7 +21,7 @@ from numascape.comparison.printing import print_comparison
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
 from synthetic.in_memory import trace_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 PAGES = 2048
 

@@ -17,7 +17,8 @@ from numascape.report import Draft, on_machine
 from numascape.report.render import SIZE, viewer_page
 from numascape.trace import Trace
 from synthetic.in_memory import trace_of
-from synthetic.patterns import HOSTILE, Pattern
+from synthetic.pattern import Pattern
+from synthetic.patterns import HOSTILE
 
 Compared = tuple[Comparison, tuple[Draft, Draft]]
 

@@ -19,7 +19,8 @@ from numascape.figures.tables import PageMap, page_map, sharing, sizes, thread_s
 from numascape.figures.visible import make_visible
 from numascape.trace import Trace, TraceInfo, write_trace
 from synthetic.in_memory import trace_of
-from synthetic.patterns import Pattern, many_threads, seismic, sparse
+from synthetic.pattern import Pattern
+from synthetic.patterns import many_threads, seismic, sparse
 
 Written = Callable[[Pattern], Trace]
 

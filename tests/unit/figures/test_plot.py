@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from numascape.trace import TraceInfo, write_trace
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
 Numascape = Callable[..., tuple[int, str, str]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from numascape.findings import Kind
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import kinds, run_of
 
 _TRAVEL = {Kind.LINE_FALSE_SHARING, Kind.LINE_TRUE_SHARING}

@@ -19,7 +19,7 @@ from numascape.findings.diagnoses import (
     shared_written,
 )
 from numascape.findings.subject import Subject
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import all_read, run_of, subject_of
 
 THREADS = 64

@@ -21,7 +21,7 @@ from numascape.findings.footprint import Footprint
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run, Subject
 from synthetic.in_memory import trace_of
-from synthetic.patterns import PAGE, Pattern
+from synthetic.pattern import PAGE, Pattern
 from synthetic.write import touches_alone
 
 WORDS = PAGE // 8

@@ -12,7 +12,7 @@ import polars as pl
 
 from numascape.findings import Kind
 from numascape.findings.parts_in_pages import has_own_lines, has_regular_parts
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.line_cases import used_by_all
 from unit.findings.run_cases import kinds, run_of, subject_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from numascape.findings import Finding, Kind, findings_of
-from synthetic.patterns import PAGE, Pattern
+from synthetic.pattern import PAGE, Pattern
 from unit.findings.run_cases import kinds, run_of
 
 PAGES = 100

@@ -16,7 +16,7 @@ from numascape.findings.find import of_structure
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import sureness
 from numascape.naming.runtime_objects import RUNTIME_NAMES
-from synthetic import patterns
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import run_of, subject_of
 
 
@@ -44,7 +44,7 @@ def test_sureness_is_a_half_at_the_threshold_and_one_where_it_is_certain() -> No
     [("A", True), (min(RUNTIME_NAMES), False), ("variables under a page of sum", False)],
 )
 def test_only_memory_that_the_user_can_place_has_findings(name: str, is_the_users: bool) -> None:
-    pattern = patterns.Pattern("run", 4)
+    pattern = Pattern("run", 4)
     s = pattern.structure(name, 64)
     pattern.access(s, np.arange(64)[None, :], np.arange(4)[:, None], 20_000, 20_000)
     pattern.touch(s, np.arange(64), 0)
@@ -64,7 +64,7 @@ def test_only_memory_that_the_user_can_place_has_findings(name: str, is_the_user
 def test_an_array_without_a_variable_is_told_only_if_something_is_wrong(
     name: str, file: str, local: bool, told: bool
 ) -> None:
-    pattern = patterns.Pattern("numpy", 4)
+    pattern = Pattern("numpy", 4)
     s = pattern.structure(name, 64, file=file, line=41)
     page = np.arange(64)
     pattern.access(s, page, page // 16, 2000, 2000)

@@ -8,7 +8,7 @@ import pytest
 
 from numascape.findings import Kind, findings_of
 from numascape.findings.finding import Finding, Remedy
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import region, run_of
 
 

@@ -11,7 +11,8 @@ from numascape.findings.groups import group_findings, stake_of
 from numascape.report import from_trace
 from numascape.trace import Trace
 from synthetic.in_memory import trace_of
-from synthetic.patterns import Pattern, seismic
+from synthetic.pattern import Pattern
+from synthetic.patterns import seismic
 from synthetic.write import touches_alone
 
 THREADS = 64

@@ -18,7 +18,7 @@ from numascape.findings.finding import Kind, Place, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.placed import Placed
 from unit.findings.run_cases import run_of, subject_of
 

@@ -8,7 +8,7 @@ import pytest
 from numascape.findings.gain import seconds_now
 from numascape.findings.line_cost import gain_without
 from numascape.prediction.speeds import speeds_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import run_of
 
 

@@ -25,7 +25,7 @@ from numascape.findings.diagnoses import (
 from numascape.findings.footprint import Footprint, footprint_of
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.subject import Run, Subject
-from synthetic.patterns import PAGE, Pattern
+from synthetic.pattern import PAGE, Pattern
 from unit.findings.pattern_cases import owned, use
 from unit.findings.run_cases import run_of, subject_of
 

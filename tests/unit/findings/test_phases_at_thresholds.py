@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from numascape.findings.diagnoses.changing_users import Change, filled_in, users_by_phase
-from synthetic import patterns
+from synthetic.pattern import Pattern
 from unit.findings.pattern_cases import rows
 from unit.findings.run_cases import run_of, subject_of
 
@@ -60,7 +60,7 @@ def test_phases_in_which_pages_are_shared_decide_if_they_have_most_accesses() ->
 def test_what_runs_once_touches_pages_first_and_mainly_writes_fills_a_structure(
     repetitions: int, reads: int, fills: bool
 ) -> None:
-    pattern = patterns.Pattern("filled", 2)
+    pattern = Pattern("filled", 2)
     pattern.phase("outside")
     fill = pattern.phase("fill", line=3, repetitions=repetitions)
     work = pattern.phase("work", line=9, repetitions=2)

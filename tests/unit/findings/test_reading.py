@@ -16,15 +16,16 @@ from numascape.findings.subject import Run
 from numascape.quantities import counted, percent
 from synthetic import patterns
 from synthetic.in_memory import trace_of
+from synthetic.pattern import Pattern
 
 Described = tuple[Run, Finding | None, Reading]
 
 
 @pytest.fixture
-def describe() -> Callable[[patterns.Pattern, str], Described]:
+def describe() -> Callable[[Pattern, str], Described]:
     """The run, the structure's most important finding, and its reading."""
 
-    def described(pattern: patterns.Pattern, name: str) -> Described:
+    def described(pattern: Pattern, name: str) -> Described:
         trace = trace_of(pattern)
         run = examine(trace)
         found = findings_of(run)
@@ -35,7 +36,7 @@ def describe() -> Callable[[patterns.Pattern, str], Described]:
     return described
 
 
-def on_one_node(pattern: patterns.Pattern) -> patterns.Pattern:
+def on_one_node(pattern: Pattern) -> Pattern:
     """The pattern as recorded on a machine with one node, so that nothing is predicted."""
     whole = pattern.info()
     whole["machine"]["nodes"] = whole["machine"]["nodes"][:1]
@@ -106,7 +107,7 @@ def test_a_stack_is_its_threads_own(describe: Callable[..., Described]) -> None:
 
 
 def test_data_of_one_thread_that_another_initialised(describe: Callable[..., Described]) -> None:
-    pattern = patterns.Pattern("p", 20)
+    pattern = Pattern("p", 20)
     s = pattern.structure("inbox", 64)
     pattern.access(s, np.arange(64), np.array(17), 100, 0)
     pattern.touch(s, np.arange(64), 0)
@@ -120,9 +121,9 @@ def test_data_of_one_thread_that_another_initialised(describe: Callable[..., Des
     assert finding.gain.share > 0
 
 
-def checked_matmul(threads: int) -> patterns.Pattern:
+def checked_matmul(threads: int) -> Pattern:
     """The naive version's C: all threads write each page, and the first initialises and checks."""
-    pattern = patterns.Pattern("matmul", threads + 1)
+    pattern = Pattern("matmul", threads + 1)
     page, thread = np.arange(64)[None, :], np.arange(threads + 1)[:, None]
     c = pattern.structure("C", 64)
     pattern.access(
@@ -143,7 +144,7 @@ def test_data_that_one_thread_initialises_and_checks(describe: Callable[..., Des
 
 
 def test_what_a_thread_only_checks_stays_the_others(describe: Callable[..., Described]) -> None:
-    pattern = patterns.Pattern("p", 33)
+    pattern = Pattern("p", 33)
     s = pattern.structure("A", 320)
     pattern.access(s, np.arange(320), np.array(0), 4000, 0)
     for thread in range(32):
@@ -182,7 +183,7 @@ def test_memory_of_libraries_gets_no_advice_for_the_source(
 
 
 def test_a_stack_gets_advice_only_when_others_use_it_most() -> None:
-    pattern = patterns.Pattern("seismic", 64)
+    pattern = Pattern("seismic", 64)
     page = np.arange(6400)
     shared = pattern.structure("Stack#0", 6400, kind="stack")
     pattern.access(shared, page, page // 100, 30_000, 10_000)
@@ -228,7 +229,7 @@ def test_small_shares_are_not_worth_advice(describe: Callable[..., Described]) -
     assert "check other structures first" in reading.advice[0]
 
 
-class Counted(patterns.Pattern):
+class Counted(Pattern):
     """A pattern whose lines from memory were counted: one for so many accesses."""
 
     accesses_per_line = 1

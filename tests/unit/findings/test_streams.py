@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numascape.findings import Kind, findings_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import kinds, run_of
 from unit.findings.stream_cases import FILLED, PAGES, handed, unequal
 

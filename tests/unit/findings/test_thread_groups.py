@@ -17,7 +17,7 @@ from numascape.findings.finding import Kind, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.pattern import parts_in_turn
 from numascape.findings.thread_groups import has_separate_groups, thread_group_sizes
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.pattern_cases import use
 from unit.findings.run_cases import run_of, subject_of
 

@@ -10,7 +10,7 @@ from numascape.findings import examine, findings_of
 from numascape.findings.gain import best_policy
 from numascape.machine import open_machine
 from synthetic.in_memory import trace_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 
 @pytest.mark.parametrize("accesses", [0, 1])

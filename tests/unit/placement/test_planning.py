@@ -26,7 +26,7 @@ from numascape.prediction.policies import observed, placed_by_plan
 from numascape.prediction.speeds import speeds_of
 from numascape.trace import Trace, write_trace
 from synthetic.in_memory import trace_of
-from synthetic.patterns import PAGE, Pattern
+from synthetic.pattern import PAGE, Pattern
 from synthetic.write import info_of
 
 PAGES = 960

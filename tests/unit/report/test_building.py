@@ -17,8 +17,9 @@ from numascape.report.entries import STRUCTURES
 from numascape.trace import Trace
 from synthetic import patterns
 from synthetic.in_memory import trace_of
+from synthetic.pattern import Pattern
 
-EXAMPLES: dict[str, Callable[[], patterns.Pattern]] = {
+EXAMPLES: dict[str, Callable[[], Pattern]] = {
     "matmul-naive": lambda: patterns.naive_matmul(512, 16),
     "bucketsort": lambda: patterns.bucket_sort(512, 16),
     "seismic-parallel": lambda: patterns.seismic(512, 16, parallel=True),
@@ -108,7 +109,7 @@ def test_a_large_structure_has_a_bounded_number_of_columns() -> None:
 
 
 def test_instances_of_a_structure_are_summed_by_page() -> None:
-    pattern = patterns.Pattern("p", 2)
+    pattern = Pattern("p", 2)
     s = pattern.structure("buffer", 4, instances=3)
     for instance in range(3):
         pattern.access(s, np.arange(4), np.array(1), 10, 1, instance=instance)
@@ -121,7 +122,7 @@ def test_instances_of_a_structure_are_summed_by_page() -> None:
 
 
 def test_phases_have_cells_of_their_own() -> None:
-    pattern = patterns.Pattern("p", 1)
+    pattern = Pattern("p", 1)
     s = pattern.structure("A", 2)
     for name in ("run", "second"):
         pattern.access(s, np.arange(2), np.array(0), 5, 0, phase=pattern.phase(name))
@@ -145,7 +146,7 @@ def test_first_touch_places_are_named() -> None:
 
 @pytest.mark.slow  # large
 def test_the_least_used_structures_are_left_out_and_counted() -> None:
-    pattern = patterns.Pattern("p", 1)
+    pattern = Pattern("p", 1)
     for i in range(STRUCTURES + 50):
         s = pattern.structure(f"s{i}", 1)
         pattern.access(s, np.array(0), np.array(0), 1000 if i < STRUCTURES else 1, 0)
@@ -157,7 +158,7 @@ def test_the_least_used_structures_are_left_out_and_counted() -> None:
 
 
 def test_what_comes_from_memory_is_shown_however_few_accesses_go_to_it() -> None:
-    pattern = patterns.Pattern("p", 1)
+    pattern = Pattern("p", 1)
     page = np.arange(1000)
     hot = pattern.structure("hot", 1000)
     pattern.access(hot, page, 0, 10_000_000, 0)

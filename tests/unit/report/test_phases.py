@@ -17,11 +17,12 @@ from numascape.trace import Trace
 from synthetic import patterns
 from synthetic.in_memory import trace_of
 from synthetic.page import column, decode
+from synthetic.pattern import Pattern
 
 
-def stepping(names: list[str], line: int = 0) -> patterns.Pattern:
+def stepping(names: list[str], line: int = 0) -> Pattern:
     """Phase i reads page i of A once more than i times; thread 0 alone."""
-    pattern = patterns.Pattern("p", 2)
+    pattern = Pattern("p", 2)
     s = pattern.structure("A", len(names))
     for i, name in enumerate(names):
         pattern.phase(name, line=line and line + i)
@@ -112,7 +113,7 @@ def test_every_level_keeps_the_sums() -> None:
 @pytest.fixture(scope="module")
 def noisy() -> Trace:
     """Random counts of every thread on every page in every phase: they compress badly."""
-    pattern, random = patterns.Pattern("noise", 32), np.random.default_rng(3)
+    pattern, random = Pattern("noise", 32), np.random.default_rng(3)
     page, thread = np.arange(64)[None, :], np.arange(32)[:, None]
     s = [pattern.structure(f"s{i}", 64, instances=2) for i in range(4)]
     for step in range(16):

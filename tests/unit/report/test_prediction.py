@@ -15,7 +15,7 @@ from numascape.prediction.scenarios import Scenarios
 from numascape.report import prediction
 from numascape.report.prediction import Predicted, prediction_data, render_prediction
 from synthetic.in_memory import trace_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 
 @pytest.fixture(scope="module")

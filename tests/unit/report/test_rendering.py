@@ -19,6 +19,7 @@ from numascape.report.render import SIZE, TEMPLATE_VARIABLE, fill, render
 from synthetic import patterns
 from synthetic.in_memory import trace_of
 from synthetic.page import column, decode
+from synthetic.pattern import Pattern
 
 TEMPLATE = (
     "<head><title>Numascape</title></head>"
@@ -48,7 +49,7 @@ def test_columns_survive_encoding() -> None:
 
 
 def test_counts_above_32_bits_survive() -> None:
-    pattern = patterns.Pattern("p", 1)
+    pattern = Pattern("p", 1)
     s = pattern.structure("A", 3)
     counts = np.array([1 << 52, 3, (1 << 40) + 1])
     pattern.access(s, np.arange(3), np.array(0), counts, 0)
@@ -58,7 +59,7 @@ def test_counts_above_32_bits_survive() -> None:
 
 
 def test_the_largest_structures_are_folded_until_the_report_fits() -> None:
-    pattern = patterns.Pattern("noise", 64)
+    pattern = Pattern("noise", 64)
     random = np.random.default_rng(7)
     page, thread = np.arange(2048)[None, :], np.arange(64)[:, None]
     large = pattern.structure("large", 2048)
@@ -79,7 +80,7 @@ def test_the_largest_structures_are_folded_until_the_report_fits() -> None:
 
 
 def test_names_are_cut_when_folding_is_not_enough() -> None:
-    pattern = patterns.Pattern("names", 1)
+    pattern = Pattern("names", 1)
     random = np.random.default_rng(7)
     for _ in range(40):
         name = "".join(map(chr, random.integers(33, 126, 9000)))

@@ -18,7 +18,7 @@ from numascape.report.fitting import fold_to_cells
 from numascape.trace import Trace
 from numascape.trace.counting import MEMORY_LINES, has_memory_lines
 from synthetic.in_memory import trace_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 
 COUNT = st.integers(0, 1 << 40)
 

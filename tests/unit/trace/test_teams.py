@@ -14,7 +14,7 @@ from numascape.prediction.layout import laid_out_places
 from numascape.trace import Trace
 from numascape.trace.schema import SCHEMAS
 from numascape.trace.teams import TraceOfTeams, first_in_place
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
 

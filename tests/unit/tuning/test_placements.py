@@ -20,7 +20,7 @@ from numascape.trace import Trace
 from numascape.tuning.addresses import LivingTrace, living_trace
 from numascape.tuning.placements import known_rules, placements
 from synthetic.in_memory import trace_of
-from synthetic.patterns import DOUBLES, Pattern
+from synthetic.pattern import DOUBLES, Pattern
 
 PAGE = 4096
 PAGES = 4096

@@ -12,7 +12,8 @@ import pytest
 from numascape.trace import Trace, write_trace
 from numascape.trace.counting import MEMORY_LINES
 from numascape.view.windows import MAX_COLUMNS, Window, WindowRequest, Windows
-from synthetic.patterns import Pattern, sparse
+from synthetic.pattern import Pattern
+from synthetic.patterns import sparse
 from synthetic.write import info_of, write_pattern
 
 PAGES = 70_000
