@@ -9,8 +9,6 @@ import statistics
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,10 +16,10 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine, run
-from bench.tables import ResultTable, print_table, write_results
+from bench.synthetic_traces import SyntheticTrace
+from bench.tables import ResultTable, publish
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from synthetic.pattern import Pattern
 from synthetic.patterns import naive_matmul, seismic
 from synthetic.write import write_pattern
 
@@ -30,18 +28,10 @@ NUMASCAPE = Path(sysconfig.get_path("scripts")) / "numascape"
 TARGET = "xeon-x7550"
 
 
-@dataclass(frozen=True)
-class Case:
-    """A trace, by what the program does."""
-
-    name: str
-    pattern: Callable[[], Pattern]
-
-
 CASES = (
-    Case("small: matmul, 4 threads, 384 pages", lambda: naive_matmul(256, 4)),
-    Case("stencil, 8 threads, 10 fields, 3.1 GB", lambda: seismic(76_800, 8)),
-    Case("matmul, 8 threads, 3 matrices, 3.2 GB", lambda: naive_matmul(11_520, 8)),
+    SyntheticTrace("small: matmul, 4 threads, 384 pages", lambda: naive_matmul(256, 4)),
+    SyntheticTrace("stencil, 8 threads, 10 fields, 3.1 GB", lambda: seismic(76_800, 8)),
+    SyntheticTrace("matmul, 8 threads, 3 matrices, 3.2 GB", lambda: naive_matmul(11_520, 8)),
 )
 
 
@@ -58,7 +48,9 @@ def commands(trace: Path) -> dict[str, list[str]]:
     }
 
 
-def rows_of(case: Case, folder: Path, rounds: int, versions: list[Path]) -> list[list[str | float]]:
+def rows_of(
+    case: SyntheticTrace, folder: Path, rounds: int, versions: list[Path]
+) -> list[list[str | float]]:
     """A row for each command: its median wall time and CPU time with each version, in turn."""
     trace = write_pattern(case.pattern(), folder / "run.numascape").path
     rows: list[list[str | float]] = []
@@ -96,11 +88,8 @@ def main(
         rows,
         f"Whole commands; medians of {rounds} rounds.",
     )
-    print_table(table)
-    if write:
-        about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
-        for path in write_results("answers", about, [table]):
-            console.print(f"wrote {path}")
+    about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
+    publish("answers", about, [table], write)
 
 
 if __name__ == "__main__":

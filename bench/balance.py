@@ -15,7 +15,7 @@ from rich.console import Console
 from bench import rivals
 from bench.measure import machine
 from bench.published_balancers import graph_of, published_tables, timeline
-from bench.tables import RESULTS, ResultTable, print_table, write_results
+from bench.tables import RESULTS, ResultTable, publish
 from numascape.balance import (
     ALGORITHMS,
     Options,
@@ -186,13 +186,10 @@ def main(
         console.print(f"{name}: {', '.join([*BASELINES, *rivals.installed()])}")
         tables.append(compared(name, graph))
     tables.append(scale_table(side))
-    for table in tables:
-        print_table(table)
+    # Times are only good if the machine is idle.
+    about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
+    publish("balance", about, tables, write)
     if write:
-        # Times are only good if the machine is idle.
-        about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
-        for path in write_results("balance", about, tables):
-            console.print(f"wrote {path}")
         for balancer in ("numalb", "metis", OURS):
             file = RESULTS / f"balance-jacobi2D-NUMA16-{balancer}.png"
             timeline("jacobi2D", "NUMA16", balancer, file)

@@ -16,14 +16,13 @@ from mpi4py.futures import MPIPoolExecutor
 from rich.console import Console
 
 from bench.measure import machine
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, Row, publish
 from numascape.balance import Options, Problem, Target, TaskGraph, flat_target
 from numascape.balance import generators as generated
 from numascape.balance.hierarchy import balance_by_groups
 from numascape.balance.mapping import OURS, Balanced
 
 console = Console(stderr=True)
-Row = list[str | float | None]
 
 
 def uneven_mesh(side: int, cores: int) -> TaskGraph:
@@ -71,10 +70,7 @@ def main(
         f"{workers} processes of MPI balance groups; the one that deals them out took "
         f"{peak:.1f} GiB at most.",
     )  # fmt: skip
-    print_table(table)
-    if write:
-        for path in write_results("balance_groups", machine(), [table]):
-            console.print(f"wrote {path}")
+    publish("balance_groups", machine(), [table], write)
 
 
 if __name__ == "__main__":

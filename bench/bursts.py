@@ -26,7 +26,7 @@ from rich.console import Console
 
 from bench.measure import CommandError, machine, run
 from bench.programs import PROGRAMS, Program, build
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 from numascape.conversion.shards import read_shards
 from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
@@ -157,7 +157,7 @@ def exact(program: Program) -> int:
         return sum(sum(s.counted) for s in read_shards(sorted(Path(folder).glob("*.shard"))))
 
 
-def estimate(bursts: list[Burst], cpu_s: float) -> tuple[float, float]:
+def whole_run(bursts: list[Burst], cpu_s: float) -> tuple[float, float]:
     """All accesses by the share of the CPU time, and the jackknife's standard error over bursts."""
 
     def scaled(some: list[Burst]) -> float:
@@ -182,7 +182,7 @@ def run_row(
     if len(bursts) < 2:
         raise CommandError(f"{program.name} ended before two attaches")
     total = exact(program) * rounds
-    value, error = estimate(bursts, lived)
+    value, error = whole_run(bursts, lived)
     share = sum(b.cpu_s for b in bursts) / lived
     return [
         program.name,
@@ -210,11 +210,11 @@ def runs_table(rounds: int, seconds: float, every: float) -> ResultTable:
             "bursts",
             "CPU in bursts, %",
             "accesses in bursts, %",
-            "estimate / exact",
+            "whole_run / exact",
             "its stated error",
         ],
         rows,
-        f"{rounds} rounds, runs without and with attaches alternating. The estimate is the "
+        f"{rounds} rounds, runs without and with attaches alternating. The whole_run is the "
         "accesses of the bursts, divided by their share of the CPU time; its stated error is the "
         "standard error by the jackknife over bursts.",
     )
@@ -234,11 +234,7 @@ def main(
     except CommandError as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    for table in tables:
-        print_table(table)
-    if write:
-        for path in write_results("bursts", machine(), tables):
-            console.print(f"wrote {path}")
+    publish("bursts", machine(), tables, write)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,8 @@
 Also measures how much longer compiling takes. Runs alternate, as in overhead.py.
 """
 
-import json
 import statistics
 import sysconfig
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +14,10 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from bench.measure import CommandError, Cost, machine, run
-from bench.observers import record_command
+from bench.measure import CommandError, machine, run
+from bench.observers import recorded_cost
 from bench.programs import PROGRAMS, ROOT, Program
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 BUILD = ROOT / "build" / "bench-compiled"
@@ -64,14 +62,6 @@ def build(program: Program, rounds: int) -> Build:
     return Build(native, counted, statistics.median(costs[0]), statistics.median(costs[1]))
 
 
-def recorded(command: list[str]) -> Cost:
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "run.numascape"
-        run(record_command(trace, command))
-        times = json.loads((trace / "trace.json").read_text())["times"]
-    return Cost(times["cpu_s"], times["wall_s"])
-
-
 def row_of(program: Program, rounds: int) -> list[str | float | None]:
     made = build(program, rounds)
     native: list[float] = []
@@ -79,7 +69,7 @@ def row_of(program: Program, rounds: int) -> list[str | float | None]:
     for _ in range(rounds):
         native.append(run([str(made.native), *program.arguments]).cpu_s)
         command = [str(made.counted), *program.arguments]
-        ratios.append((recorded(command).cpu_s / native[-1], run(command).cpu_s / native[-1]))
+        ratios.append((recorded_cost(command).cpu_s / native[-1], run(command).cpu_s / native[-1]))
     return [
         program.name,
         statistics.median(native),
@@ -116,10 +106,7 @@ def main(
         rows,
         f"Median of {rounds} rounds, native and counted runs alternating.",
     )
-    print_table(table)
-    if write:
-        for path in write_results("compiled", machine(), [table]):
-            console.print(f"wrote {path}")
+    publish("compiled", machine(), [table], write)
 
 
 if __name__ == "__main__":

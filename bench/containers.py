@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bench.measure import machine
 from bench.programs import KERNELS, ROOT
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 SOURCE = ROOT / "bench" / "kernels" / "segments.cpp"
 SMALL = ROOT / "bench" / "kernels" / "small_vectors.cpp"
@@ -178,11 +178,7 @@ def main(
     except subprocess.CalledProcessError as failure:
         console.print(f"{failure.cmd[0]}: status {failure.returncode}", markup=False)
         raise typer.Exit(1) from None
-    for result in tables:
-        print_table(result)
-    if write:
-        for path in write_results("containers", machine(), tables):
-            console.print(f"wrote {path}")
+    publish("containers", machine(), tables, write)
 
 
 if __name__ == "__main__":

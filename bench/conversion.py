@@ -23,7 +23,7 @@ from rich.console import Console
 
 from bench.measure import CommandError, machine
 from bench.observers import COMMAND
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 from numascape.recorders.record import RecordRequest, record_session
 from numascape.recording.options import RecorderName, RecordOptions
 
@@ -35,7 +35,7 @@ _Rows = list[list[str | float | None]]
 
 
 @dataclass(frozen=True)
-class Case:
+class RecordedProgram:
     """A program that is recorded; `build` is run before in the folder of the recording."""
 
     name: str
@@ -48,19 +48,21 @@ _BUILD = ("g++", "-g", "-O1", "-std=c++20")
 _STENCIL = ("gcc", "-g", "-O2", "-fopenmp", "-o", "stencil", str(PROGRAMS / "stencil.c"))
 _REDIS = ("redis-server", "--port", "0", "--unixsocket", "socket", "--save", "")
 CASES = (
-    Case("true, page faults only", ("true",), "faults"),
-    Case("true", ("true",)),
-    Case("gcc -c, ten lines", ("gcc", "-c", str(PROGRAMS / "ten_lines.c"))),
-    Case(
+    RecordedProgram("true, page faults only", ("true",), "faults"),
+    RecordedProgram("true", ("true",)),
+    RecordedProgram("gcc -c, ten lines", ("gcc", "-c", str(PROGRAMS / "ten_lines.c"))),
+    RecordedProgram(
         "C++ containers, -g",
         ("./containers",),
         build=(*_BUILD, "-o", "containers", str(PROGRAMS / "containers.cpp")),
     ),
-    Case("C, 2 x 32 MiB", ("./stencil", "32"), build=_STENCIL),
-    Case("C, 2 x 128 MiB", ("./stencil", "128"), build=_STENCIL),
-    Case("Python and NumPy", (sys.executable, str(PROGRAMS / "numpy_sum.py"))),
-    Case("node -e", ("node", "-e", "let a = []; for (let i = 0; i < 1e5; i++) a.push({i})")),
-    Case("redis-server, a second", ("timeout", "1", *_REDIS)),
+    RecordedProgram("C, 2 x 32 MiB", ("./stencil", "32"), build=_STENCIL),
+    RecordedProgram("C, 2 x 128 MiB", ("./stencil", "128"), build=_STENCIL),
+    RecordedProgram("Python and NumPy", (sys.executable, str(PROGRAMS / "numpy_sum.py"))),
+    RecordedProgram(
+        "node -e", ("node", "-e", "let a = []; for (let i = 0; i < 1e5; i++) a.push({i})")
+    ),
+    RecordedProgram("redis-server, a second", ("timeout", "1", *_REDIS)),
 )
 
 
@@ -74,7 +76,7 @@ class Version:
 
 
 @dataclass
-class Measured:
+class SmallestCost:
     """The smallest CPU time of all rounds, because other work on the machine only adds to it."""
 
     cpu_s: float = float("inf")
@@ -97,7 +99,7 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> tuple[float, fl
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def _record(case: Case, folder: Path) -> Path | None:
+def _record(case: RecordedProgram, folder: Path) -> Path | None:
     """The folder of the recording; None if the program is not installed."""
     if case.build:
         _run(case.build, dict(os.environ))
@@ -140,7 +142,7 @@ def _differences(one: Path, other: Path) -> str:
 
 
 def _measure(
-    case: Case, versions: Callable[[Path], list[Version]], rounds: int
+    case: RecordedProgram, versions: Callable[[Path], list[Version]], rounds: int
 ) -> list[str | float | None] | None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -153,13 +155,13 @@ def _measure(
         if recording is None:
             console.print(f"{case.name}: not installed")
             return None
-        measured: dict[str, Measured] = {}
+        measured: dict[str, SmallestCost] = {}
         for _ in range(rounds):
             for version in versions(folder):
                 if version.name == "first":
                     shutil.rmtree(version.environment["NUMASCAPE_CACHE"], ignore_errors=True)
                 cpu_s, memory, trace = _convert(version, recording, folder)
-                of_version = measured.setdefault(version.name, Measured())
+                of_version = measured.setdefault(version.name, SmallestCost())
                 of_version.add(cpu_s, memory)
                 of_version.trace = trace
         size = sum(path.stat().st_blocks * 512 for path in recording.iterdir()) / 2**20
@@ -173,8 +175,8 @@ def _measure(
 
 
 _SMALL = (
-    Case("true", ("true",)),
-    Case(
+    RecordedProgram("true", ("true",)),
+    RecordedProgram(
         "C, 2 x 1 MiB",
         ("./stencil", "1"),
         build=_STENCIL,
@@ -183,7 +185,7 @@ _SMALL = (
 
 
 def _measure_whole(
-    case: Case, versions: Callable[[Path], list[Version]], rounds: int
+    case: RecordedProgram, versions: Callable[[Path], list[Version]], rounds: int
 ) -> list[str | float | None]:
     """CPU seconds of the program, and of `numascape record` of it with a full cache of symbols."""
     with tempfile.TemporaryDirectory() as name:
@@ -194,12 +196,14 @@ def _measure_whole(
             if case.build:
                 _run(case.build, dict(os.environ))
             recorded = ["record", "-q", "-o", "t.numascape", "--", *case.command]
-            measured: dict[str, Measured] = {}
+            measured: dict[str, SmallestCost] = {}
             for _ in range(rounds):
-                measured.setdefault("alone", Measured()).add(*_run(case.command, dict(os.environ)))
+                measured.setdefault("alone", SmallestCost()).add(
+                    *_run(case.command, dict(os.environ))
+                )
                 for version in versions(folder)[1:]:
                     cost = _run([*version.command, *recorded], version.environment)
-                    measured.setdefault(version.name, Measured()).add(*cost)
+                    measured.setdefault(version.name, SmallestCost()).add(*cost)
         finally:
             os.chdir(here)
     row: list[str | float | None] = [case.name, measured["alone"].cpu_s]
@@ -282,11 +286,7 @@ def main(
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
     tables = _tables(rows, whole, rounds, against is not None)
-    for table in tables:
-        print_table(table)
-    if write:
-        for path in write_results("conversion", machine(), tables):
-            console.print(f"wrote {path}")
+    publish("conversion", machine(), tables, write)
 
 
 if __name__ == "__main__":

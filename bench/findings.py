@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 from integration.findings.labelled import BLIND, PROGRAMS, Outcome, build, outcomes, score
 from numascape.machine import open_machine
 
@@ -168,12 +168,8 @@ def main(
     tables = [table_of(programs, done), table_of_machines(by_machine)]
     if programs is Chosen.BLIND:
         tables.insert(0, table_of_first_looks())
-    for table in tables:
-        print_table(table)
-    if write:
-        suffix = "" if programs is Chosen.OWN else f"-{programs.value}"
-        for path in write_results(f"findings{suffix}", machine(), tables):
-            console.print(f"wrote {path}")
+    suffix = "" if programs is Chosen.OWN else f"-{programs.value}"
+    publish(f"findings{suffix}", machine(), tables, write)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, Row, publish
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -34,8 +34,6 @@ THREADS = 64
 PAGES = 256
 WRITTEN = 16
 WORKERS = 2
-
-Row = list[str | int | float]
 
 
 def write_ranks(folder: Path, size: int, *, sums: bool) -> float:
@@ -75,7 +73,7 @@ def _link_rank(like: Path, own: Path, rank: int) -> None:
 
 
 @dataclass(frozen=True)
-class Measured:
+class CommandCost:
     """A command: wall and CPU seconds of all its processes, MiB of the largest, and its output."""
 
     wall_s: float
@@ -84,7 +82,7 @@ class Measured:
     output: str
 
 
-def measured(*command: str) -> Measured:
+def measured(*command: str) -> CommandCost:
     """Run a command, and measure it."""
     code = (
         "import json, resource, subprocess, sys\n"
@@ -97,7 +95,7 @@ def measured(*command: str) -> Measured:
     done = subprocess.run(
         [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
     )
-    return Measured(time.perf_counter() - begin, *json.loads(done.stdout))
+    return CommandCost(time.perf_counter() - begin, *json.loads(done.stdout))
 
 
 def numascape(*arguments: str) -> tuple[str, ...]:
@@ -220,13 +218,9 @@ def main(
         tables.append(
             engine_table([*engine_rows(engines, sums=False), *engine_rows(engines, sums=True)])
         )
-    for table in tables:
-        print_table(table)
-    if write:
-        # Times, unlike ratios, are only good if the machine is idle.
-        about = {**machine(), "other_work": f"load average {load:.1f} before the first job"}
-        for path in write_results("job", about, tables):
-            console.print(f"wrote {path}")
+    # Times, unlike ratios, are only good if the machine is idle.
+    about = {**machine(), "other_work": f"load average {load:.1f} before the first job"}
+    publish("job", about, tables, write)
 
 
 def size_table(rows: list[Row]) -> ResultTable:

@@ -21,7 +21,7 @@ import typer
 
 from bench.measure import machine
 from bench.model_server import LAYERS, model_server, write_random_model
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 TESTS: Final = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
@@ -37,11 +37,11 @@ NODE_MIB: Final = 320
 # Of each tensor, the nodes have equal parts, to within a page and the pages that two tensors share.
 CLOSE: Final = 0.02
 LIMIT_S: Final = 3600
-Seen = dict[str, Any]
+Account = dict[str, Any]
 Fact = tuple[str, bool]
 
 
-def in_guest(nodes: int, folder: Path, *words: str) -> Seen:
+def in_guest(nodes: int, folder: Path, *words: str) -> Account:
     """The result of live_guest.py in a guest with so many nodes."""
     path = f"{TESTS}:{GUEST.parents[1]}"
     job = [
@@ -50,7 +50,7 @@ def in_guest(nodes: int, folder: Path, *words: str) -> Seen:
     ]
     guest = [GuestNode(1, NODE_MIB)] * nodes
     run_in_guest(guest, "\n".join(job), folder, guest_kernel(), LIMIT_S)
-    seen: Seen = json.loads((folder / "result.json").read_text())
+    seen: Account = json.loads((folder / "result.json").read_text())
     return seen
 
 
@@ -78,7 +78,7 @@ def are_on(layers: dict[str, dict[str, int]], *nodes: str) -> bool:
     return len(layers) == LAYERS and all(set(layer) <= set(nodes) for layer in layers.values())
 
 
-def verified(account: Seen) -> bool:
+def verified(account: Account) -> bool:
     wanted: bool = account["status"] == 0 and account["verified"] == account["to_move"] > 0
     return wanted
 
@@ -95,7 +95,7 @@ def model(nodes: int, folder: Path) -> Iterator[Fact]:
     yield from stale_facts(seen["stale"], nodes, seen["cold"]["first"])
 
 
-def cold_facts(cold: Seen, nodes: int) -> Iterator[Fact]:
+def cold_facts(cold: Account, nodes: int) -> Iterator[Fact]:
     begin, end, whole = cold["words"]
     cached = cold["cached"]
     yield "cold: all page cache of the model is on node 0", set(cold["read"]) == {"0"}
@@ -118,7 +118,7 @@ def cold_facts(cold: Seen, nodes: int) -> Iterator[Fact]:
     yield "cold: undo puts all back", verified(cold["undone"]) and are_on(cold["after undo"], "0")
 
 
-def stale_facts(stale: Seen, nodes: int, text: str) -> Iterator[Fact]:
+def stale_facts(stale: Account, nodes: int, text: str) -> Iterator[Fact]:
     others = [str(node) for node in range(1, nodes)]
     full = stale["full"]["not_moved"]
     yield (
@@ -161,10 +161,7 @@ def main(
         f"{minutes:.0f} minutes; the load was {os.getloadavg()[0]:.0f} at the end. The guest is "
         "emulated, so this says nothing about speed.",
     )
-    print_table(table)
-    if write:
-        for path in write_results("live", machine(), [table]):
-            print(f"wrote {path}")
+    publish("live", machine(), [table], write)
     if not all(is_true for _, is_true in facts):
         raise typer.Exit(1)
 

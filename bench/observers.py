@@ -25,16 +25,18 @@ class Observer:
     run: Callable[[Sequence[str]], Cost]
 
 
-def record_command(trace: Path, command: Sequence[str], recorder: str = "binary") -> list[str]:
+def record_command(
+    trace: Path, command: Sequence[str], recorder: str = "binary", options: Sequence[str] = ()
+) -> list[str]:
     words = [str(COMMAND), "record", "--quiet", "--recorder", recorder, "-o", str(trace)]
-    return [*words, "--", *command]
+    return [*words, *options, "--", *command]
 
 
-def numascape(command: Sequence[str]) -> Cost:
+def recorded_cost(command: Sequence[str], options: Sequence[str] = ()) -> Cost:
     """Cost of the recorded process."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "run.numascape"
-        run(record_command(trace, command))
+        run(record_command(trace, command, options=options))
         times = json.loads((trace / "trace.json").read_text())["times"]
     return Cost(times["cpu_s"], times["wall_s"])
 
@@ -62,7 +64,7 @@ def lackey(command: Sequence[str]) -> Cost:
 
 
 NATIVE = Observer("native", run)
-NUMASCAPE = Observer("numascape", numascape)
+NUMASCAPE = Observer("numascape", recorded_cost)
 BARE_DYNAMORIO = Observer("bare DynamoRIO", bare_dynamorio)
 CACHEGRIND = Observer("cachegrind", cachegrind)
 LACKEY = Observer("lackey --trace-mem", lackey)

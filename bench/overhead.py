@@ -28,7 +28,7 @@ from bench.observers import (
     record_command,
 )
 from bench.programs import PROGRAMS, Program, build
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 PAGE = 4096
 console = Console(stderr=True)
@@ -153,11 +153,7 @@ def main(
     except CommandError as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    for table in tables:
-        print_table(table)
-    if write:
-        for path in write_results("overhead", machine(), tables):
-            console.print(f"wrote {path}")
+    publish("overhead", machine(), tables, write)
 
 
 if __name__ == "__main__":

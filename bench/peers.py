@@ -27,7 +27,7 @@ from bench import compiled
 from bench.measure import CommandError, Cost, machine, run
 from bench.observers import NATIVE, record_command
 from bench.programs import PROGRAMS, Program, build
-from bench.tables import RESULTS, ResultTable, print_table, write_results
+from bench.tables import RESULTS, ResultTable, publish
 from numascape.figures.drawing import save
 
 CHOSEN = ("matmul naive", "bucketsort dynamic", "seismic serial", "spmv", "pointer_chase",
@@ -37,7 +37,7 @@ console = Console(stderr=True)
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedRun:
     """One observed run; shares are those of all counted accesses, None if none are counted."""
 
     cost: Cost
@@ -46,7 +46,7 @@ class Seen:
     named: float | None = None
 
 
-Observe = Callable[[Sequence[str], Path], Seen]
+Observe = Callable[[Sequence[str], Path], ObservedRun]
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ def size_of(folder: Path) -> int:
 
 def numascape_run(
     command: Sequence[str], folder: Path, recorder: str = "binary", options: Sequence[str] = ()
-) -> Seen:
+) -> ObservedRun:
     trace = folder / "run.numascape"
     words = record_command(trace, command, recorder)
     where = words.index("--")
     cost = run([*words[:where], *options, *words[where:]])
     if recorder == "faults":
-        return Seen(cost, size_of(trace))
+        return ObservedRun(cost, size_of(trace))
     opened = numascape.open(trace)
     per_structure = opened.accesses.group_by("structure").agg(
         accesses=pl.col("reads").sum() + pl.col("writes").sum()
@@ -81,7 +81,7 @@ def numascape_run(
     total = int(per_structure["accesses"].sum())
     named = opened.structures.filter("named").select("structure")
     of_named = int(per_structure.join(named, on="structure", how="semi")["accesses"].sum())
-    return Seen(cost, size_of(trace), total, of_named / max(1, total))
+    return ObservedRun(cost, size_of(trace), total, of_named / max(1, total))
 
 
 def valgrind(tool: str, output: str, command: Sequence[str], folder: Path) -> Cost:
@@ -90,7 +90,7 @@ def valgrind(tool: str, output: str, command: Sequence[str], folder: Path) -> Co
     return run([*words, *extra, *command])
 
 
-def cachegrind(command: Sequence[str], folder: Path) -> Seen:
+def cachegrind(command: Sequence[str], folder: Path) -> ObservedRun:
     cost = valgrind("cachegrind", "--cachegrind-out-file", command, folder)
     events: list[str] = []
     for line in (folder / "out").read_text().splitlines():
@@ -98,31 +98,31 @@ def cachegrind(command: Sequence[str], folder: Path) -> Seen:
             events = line.split()[1:]
         if line.startswith("summary:"):
             counts = dict(zip(events, map(int, line.split()[1:]), strict=True))
-            return Seen(cost, size_of(folder), counts["Dr"] + counts["Dw"], 0.0)
+            return ObservedRun(cost, size_of(folder), counts["Dr"] + counts["Dw"], 0.0)
     raise CommandError("cachegrind left no summary")
 
 
-def dhat(command: Sequence[str], folder: Path) -> Seen:
-    return Seen(valgrind("dhat", "--dhat-out-file", command, folder), size_of(folder))
+def dhat(command: Sequence[str], folder: Path) -> ObservedRun:
+    return ObservedRun(valgrind("dhat", "--dhat-out-file", command, folder), size_of(folder))
 
 
-def lackey(command: Sequence[str], folder: Path) -> Seen:
+def lackey(command: Sequence[str], folder: Path) -> ObservedRun:
     cost = valgrind("lackey", "--log-file", command, folder)
     accesses = 0
     with (folder / "out").open() as lines:
         for line in lines:
             # A modification is a load and a store.
             accesses += {" L": 1, " S": 1, " M": 2}.get(line[:2], 0)
-    return Seen(cost, size_of(folder), accesses, 0.0)
+    return ObservedRun(cost, size_of(folder), accesses, 0.0)
 
 
-def perf_faults(command: Sequence[str], folder: Path) -> Seen:
+def perf_faults(command: Sequence[str], folder: Path) -> ObservedRun:
     options = ["-q", "-d", "-e", "page-faults", "-c", "1", "-o", str(folder / "perf.data")]
-    return Seen(run(["perf", "record", *options, *command]), size_of(folder))
+    return ObservedRun(run(["perf", "record", *options, *command]), size_of(folder))
 
 
-def heaptrack(command: Sequence[str], folder: Path) -> Seen:
-    return Seen(run(["heaptrack", "-o", str(folder / "heap"), *command]), size_of(folder))
+def heaptrack(command: Sequence[str], folder: Path) -> ObservedRun:
+    return ObservedRun(run(["heaptrack", "-o", str(folder / "heap"), *command]), size_of(folder))
 
 
 PEERS = (
@@ -143,21 +143,21 @@ COLUMNS = ("", "CPU over native", "largest", "without start", "peak, MiB", "left
 
 
 @dataclass
-class Measured:
+class PeerRuns:
     """What was seen of a tool: for each program, the ratios and the last run."""
 
     ratios: dict[str, list[float]] = field(default_factory=dict)
     without_start: dict[str, list[float]] = field(default_factory=dict)
-    last: dict[str, Seen] = field(default_factory=dict)
+    last: dict[str, ObservedRun] = field(default_factory=dict)
 
-    def add(self, program: str, seen: Seen, native_s: float, start_s: float) -> None:
+    def add(self, program: str, seen: ObservedRun, native_s: float, start_s: float) -> None:
         self.ratios.setdefault(program, []).append(seen.cost.cpu_s / native_s)
         own = max(seen.cost.cpu_s - start_s, 0.0) / native_s
         self.without_start.setdefault(program, []).append(own)
         self.last[program] = seen
 
 
-def observed(peer: Peer, command: Sequence[str]) -> Seen:
+def observed(peer: Peer, command: Sequence[str]) -> ObservedRun:
     with tempfile.TemporaryDirectory() as folder:
         return peer.observe(command, Path(folder))
 
@@ -173,14 +173,14 @@ def built_by_clang(program: Program) -> list[str]:
     return [str(compiled.BUILD / f"{compiled.source_of(program).stem}-clang"), *program.arguments]
 
 
-def measure(peers: Sequence[Peer], rounds: int) -> dict[str, Measured]:
+def measure(peers: Sequence[Peer], rounds: int) -> dict[str, PeerRuns]:
     programs = [program for program in PROGRAMS if program.name in CHOSEN]
     starts = {}
     for peer in peers:
         # The compiled recorder starts as the binary one does, and needs a program of its own.
         of = PEERS[0] if peer.compiled else peer
         starts[peer.name] = observed(of, ["/bin/true"]).cost.cpu_s
-    found = {peer.name: Measured() for peer in peers}
+    found = {peer.name: PeerRuns() for peer in peers}
     for program in programs:
         console.print(f"{program.name}: {rounds} rounds")
         commands = {peer.name: command_of(peer, program) for peer in peers}
@@ -198,7 +198,7 @@ def measure(peers: Sequence[Peer], rounds: int) -> dict[str, Measured]:
     return found
 
 
-def exact_counts(peers: Sequence[Peer], found: dict[str, Measured]) -> dict[str, dict[str, int]]:
+def exact_counts(peers: Sequence[Peer], found: dict[str, PeerRuns]) -> dict[str, dict[str, int]]:
     """The accesses of each program that the binary recorder counts, at each tool's sizes."""
     exact: dict[str, dict[str, int]] = {}
     for peer in peers:
@@ -219,7 +219,7 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(statistics.fmean(math.log(max(value, 1e-3)) for value in values))
 
 
-def row_of(peer: Peer, found: Measured, exact: dict[str, int]) -> list[str | float | None]:
+def row_of(peer: Peer, found: PeerRuns, exact: dict[str, int]) -> list[str | float | None]:
     ratios = [statistics.median(values) for values in found.ratios.values()]
     own = [statistics.median(values) for values in found.without_start.values()]
     seen = found.last
@@ -285,11 +285,9 @@ def main(
         "only; drcachesim is not in the sources of DynamoRIO that we build; MALT and numaprof are "
         "in none of the registries that the build uses.",
     )
-    print_table(table)
+    about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
+    publish("peers", about, [table], write)
     if write:
-        about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
-        for path in write_results("peers", about, [table]):
-            console.print(f"wrote {path}")
         save(figure(table), RESULTS / "peers.png")
 
 

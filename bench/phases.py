@@ -5,19 +5,16 @@ The kernel touches 100 MB in each of 100 phases. Recordings with and without pha
 ratio is the median over the rounds.
 """
 
-import json
 import statistics
-import tempfile
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from bench.measure import CommandError, machine, run
-from bench.observers import record_command
+from bench.measure import CommandError, machine
+from bench.observers import recorded_cost
 from bench.programs import KERNELS, build
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 PHASES = 100
 console = Console(stderr=True)
@@ -30,15 +27,10 @@ CASES: list[tuple[str, int, list[str]]] = [
 ]
 
 
-def cpu_seconds(distinct: int, options: list[str]) -> float:
+def phases_seconds(distinct: int, options: list[str]) -> float:
     """CPU seconds of the recorded process."""
     program = [str(KERNELS / "phases"), str(distinct), str(PHASES + 1)]
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "run.numascape"
-        command = record_command(trace, program)
-        where = command.index("--")
-        run([*command[:where], *options, *command[where:]])
-        return float(json.loads((trace / "trace.json").read_text())["times"]["cpu_s"])
+    return recorded_cost(program, options).cpu_s
 
 
 def phases_table(rounds: int) -> ResultTable:
@@ -47,8 +39,8 @@ def phases_table(rounds: int) -> ResultTable:
         console.print(f"{name}: {rounds} rounds")
         without, ratios = [], []
         for _ in range(rounds):
-            without.append(cpu_seconds(distinct, ["--phases", "none"]))
-            ratios.append(cpu_seconds(distinct, options) / without[-1])
+            without.append(phases_seconds(distinct, ["--phases", "none"]))
+            ratios.append(phases_seconds(distinct, options) / without[-1])
         rows.append([name, statistics.median(without), statistics.median(ratios)])
     return ResultTable(
         "CPU time with phases over without",
@@ -70,10 +62,7 @@ def main(
     except CommandError as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    print_table(table)
-    if write:
-        for path in write_results("phases", machine(), [table]):
-            console.print(f"wrote {path}")
+    publish("phases", machine(), [table], write)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 from numascape.plan import Plan, StructureRule
 from numascape.plan.document import write_plan
 
@@ -101,10 +101,7 @@ def main(
     except subprocess.CalledProcessError as failure:
         console.print(f"{failure.cmd[0]}: status {failure.returncode}", markup=False)
         sys.exit(1)
-    print_table(result)
-    if write:
-        for path in write_results("placer", machine(), [result]):
-            console.print(f"wrote {path}")
+    publish("placer", machine(), [result], write)
 
 
 if __name__ == "__main__":

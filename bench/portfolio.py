@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bench import rivals
 from bench.measure import machine
-from bench.tables import RESULTS, ResultTable, print_table, write_results
+from bench.tables import RESULTS, ResultTable, Row, print_table, write_results
 from bench.task_graphs import KINDS
 from numascape.balance import Metrics, Options, Problem, flat_target
 from numascape.balance.graph import Cores
@@ -55,7 +55,6 @@ LARGEST = {
 # What nobody offers as one call: our own division of the work in two levels.
 BUILT_FROM_PARTS = ("KaHyPar in two levels", "Mt-KaHyPar in two levels")
 PRICED_ITERATIONS = (1.0, 10.0, 100.0)
-Row = list[str | float | None]
 
 COLUMNS = ("", "best rival", "its excess", "ours", "ours over it", "in two levels",
            "ours over that", "fewest migrations of rivals",

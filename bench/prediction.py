@@ -17,7 +17,7 @@ from rich.console import Console
 
 from bench.measure import machine
 from bench.published_policies import RECORDINGS, Result, results
-from bench.tables import RESULTS, ResultTable, print_table, write_results
+from bench.tables import RESULTS, ResultTable, publish
 from numascape.appearance.style import SETTINGS
 from numascape.figures.drawing import save
 
@@ -179,11 +179,8 @@ def main(
         record(place)
         found = results(place)
     made = tables(found)
-    for table in made:
-        print_table(table)
+    publish("prediction", machine(), made, write)
     if write:
-        for path in write_results("prediction", machine(), made):
-            console.print(f"wrote {path}")
         save(draw(found), RESULTS / "prediction.png")
         console.print(f"wrote {RESULTS / 'prediction.png'}")
 

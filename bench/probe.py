@@ -23,7 +23,7 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 from numascape.errors import NumascapeError
 from numascape.machine.measuring import run_probe
 from numascape.machine.sizes import outside_bytes
@@ -46,7 +46,7 @@ SAMPLE_MS = 50
 
 
 @dataclass(frozen=True)
-class Case:
+class Comparison:
     """One row: a measurement by us and by another tool; each returns its samples of a round.
 
     `typical` is the statistic that the other tool prints.
@@ -115,7 +115,7 @@ def prefer_these_programs() -> str:
     return "with real-time priority"
 
 
-def cases(multichase: Path | None, stream: Path | None) -> list[Case]:
+def cases(multichase: Path | None, stream: Path | None) -> list[Comparison]:
     host = read_host()
     memory = outside_bytes(host, quick=True)
     instructions = run_probe("bandwidth", operation="read", cpus=[CPU], bytes=4096).setting
@@ -125,7 +125,7 @@ def cases(multichase: Path | None, stream: Path | None) -> list[Case]:
         kernel = names[instructions.instructions]
         for place, size in sizes.items():
             found.append(
-                Case(
+                Comparison(
                     f"{operation}, {place}: likwid-bench {kernel}",
                     "GB/s",
                     lambda o=operation, s=size: our_bandwidth(o, s),  # type: ignore[misc]
@@ -136,14 +136,14 @@ def cases(multichase: Path | None, stream: Path | None) -> list[Case]:
             )
     if stream is not None:
         found.append(
-            Case("stream, memory: STREAM's triad", "GB/s",
+            Comparison("stream, memory: STREAM's triad", "GB/s",
                  lambda: our_bandwidth("stream", memory, samples=9),
                  lambda: stream_triad(stream), 0.03, more_is_better=True, typical=max)
         )  # fmt: skip
     if multichase is not None:
         for place, size in sizes.items():
             found.append(
-                Case(
+                Comparison(
                     f"latency, {place}: multichase",
                     "ns",
                     lambda s=size: our_latency(s),  # type: ignore[misc]
@@ -156,7 +156,7 @@ def cases(multichase: Path | None, stream: Path | None) -> list[Case]:
     return found
 
 
-def compared(case: Case, rounds: int) -> list[str | float | None]:
+def compared(case: Comparison, rounds: int) -> list[str | float | None]:
     """A row: both tools' medians, their ratio, and the ratio of their best values."""
     ours: list[float] = []
     medians: list[float] = []
@@ -203,10 +203,7 @@ def main(
         "ratios. STREAM prints the best of its nine passes and multichase the best of five half "
         "seconds: next to them stand the best of our nine and five samples.",
     )  # fmt: skip
-    print_table(table)
-    if write:
-        for path in write_results("probe", machine(), [table]):
-            console.print(f"wrote {path}")
+    publish("probe", machine(), [table], write)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from rich.console import Console
 from bench.measure import CommandError, machine
 from bench.observers import NATIVE, Observer, numascape_command
 from bench.programs import KERNELS, ROOT, build
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 COMPILED = KERNELS / "processes-compiled"
 RECORDERS = ("binary", "compiled", "faults")
@@ -99,10 +99,7 @@ def main(
     except CommandError as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    print_table(table)
-    if write:
-        for path in write_results("processes", machine(), [table]):
-            console.print(f"wrote {path}")
+    publish("processes", machine(), [table], write)
 
 
 if __name__ == "__main__":

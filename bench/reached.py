@@ -32,7 +32,7 @@ class TimedTest(NamedTuple):
     name: str
 
 
-Row = tuple[str, float, dict[str, list[int]]]
+TestLines = tuple[str, float, dict[str, list[int]]]
 """A test, its seconds of CPU time, and the lines of each file that it executes."""
 
 
@@ -72,7 +72,7 @@ class Reached:
         if report.failed:
             self._failed.add(report.nodeid)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[TestLines]:
         """The tests that passed."""
         data = self._coverage.get_data()
         reached: defaultdict[str, defaultdict[str, set[int]]]
@@ -123,7 +123,9 @@ def tests_by_line(
     return dict(found)
 
 
-def _rows(source: Path, packages: Sequence[str], places: Sequence[Path], jobs: int) -> list[Row]:
+def _rows(
+    source: Path, packages: Sequence[str], places: Sequence[Path], jobs: int
+) -> list[TestLines]:
     files = [
         str(path)
         for place in places

@@ -12,7 +12,6 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,14 +21,14 @@ from playwright.sync_api import Browser, sync_playwright
 from rich.console import Console
 
 from bench.measure import machine, run
-from bench.tables import ResultTable, print_table, write_results
+from bench.synthetic_traces import SyntheticTrace
+from bench.tables import ResultTable, Row, publish
 from numascape.report.phases import shown_phases
 from numascape.trace import Trace
 from numascape.view.site import encode_window
 from numascape.view.windows import WindowRequest, Windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from synthetic.pattern import Pattern
 from synthetic.patterns import many_pages, many_phases, many_threads, naive_matmul
 from synthetic.write import write_pattern
 
@@ -53,31 +52,23 @@ WAIT = """() => new Promise((done) => {
 KEYS = ("+",) * 12 + ("ArrowRight", "ArrowLeft") * 6 + ("]", "[", "-") * 4 + ("0",)
 
 
-@dataclass(frozen=True)
-class Case:
-    """A trace, with the dimension that is large."""
-
-    name: str
-    pattern: Callable[[], Pattern]
-
-
 CASES = (
-    Case("small: 4 threads, 384 pages", lambda: naive_matmul(256, 4)),
-    Case("1024 threads, 9216 pages", many_threads),
-    Case("10 million pages, 64 threads", many_pages),
-    Case("64 threads, 64 phases", many_phases),
+    SyntheticTrace("small: 4 threads, 384 pages", lambda: naive_matmul(256, 4)),
+    SyntheticTrace("1024 threads, 9216 pages", many_threads),
+    SyntheticTrace("10 million pages, 64 threads", many_pages),
+    SyntheticTrace("64 threads, 64 phases", many_phases),
 )
 
 
 @dataclass(frozen=True)
-class Seen:
+class DrawingTimes:
     """Milliseconds in the browser until the figures appeared, and of each redrawing."""
 
     opened: float
     redrawn: list[float]
 
 
-def seen_in(browser: Browser, report: Path) -> Seen:
+def seen_in(browser: Browser, report: Path) -> DrawingTimes:
     page = browser.new_page(viewport={"width": 1600, "height": 1000})
     page.add_init_script(DRAWN)
     page.goto(report.as_uri())
@@ -90,10 +81,10 @@ def seen_in(browser: Browser, report: Path) -> Seen:
         'performance.getEntriesByName("numascape:redraw").map(({ duration }) => duration)'
     )
     page.close()
-    return Seen(opened, [float(duration) for duration in redrawn])
+    return DrawingTimes(opened, [float(duration) for duration in redrawn])
 
 
-def report_row(browser: Browser, case: Case, trace: Trace, rounds: int) -> list[str | float | None]:
+def report_row(browser: Browser, case: SyntheticTrace, trace: Trace, rounds: int) -> Row:
     file = trace.path.with_suffix(".html")
     command = [str(NUMASCAPE), "report", str(trace.path), "-o", str(file)]
     costs = [run(command) for _ in range(rounds)]
@@ -110,7 +101,7 @@ def report_row(browser: Browser, case: Case, trace: Trace, rounds: int) -> list[
     ]
 
 
-def view_row(case: Case, trace: Trace) -> list[str | float | None]:
+def view_row(case: SyntheticTrace, trace: Trace) -> Row:
     """The time of `numascape view` for the first window of a structure, and for others."""
     shown = shown_phases(trace)
     windows = Windows(trace, {}, shown.of)
@@ -168,13 +159,9 @@ def main(
             f"Of the first structure; {WINDOWS} later windows of random place and size.",
         ),
     ]
-    for table in tables:
-        print_table(table)
-    if write:
-        # Times, unlike ratios, are only good if the machine is idle.
-        about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
-        for path in write_results("report", about, tables):
-            console.print(f"wrote {path}")
+    # Times, unlike ratios, are only good if the machine is idle.
+    about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
+    publish("report", about, tables, write)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import Annotated, Final
 import typer
 
 from bench.measure import machine, run
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 ROOT: Final = Path(__file__).parents[1]
 KERNELS: Final = ROOT / "bench" / "kernels"
@@ -251,11 +251,7 @@ def main(
             *watching(folder, recorders, rounds),
             recorders_themselves(folder, recorders),
         ]
-    for table in tables:
-        print_table(table)
-    if write:
-        for path in write_results("running", machine(), tables):
-            print(f"wrote {path}")
+    publish("running", machine(), tables, write)
 
 
 if __name__ == "__main__":

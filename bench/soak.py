@@ -17,7 +17,7 @@ from rich.console import Console
 
 from bench.measure import machine
 from bench.soak_programs import PROGRAMS, Running
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 console = Console(stderr=True)
 NUMASCAPE: Final = Path(sysconfig.get_path("scripts")) / "numascape"
@@ -115,10 +115,7 @@ def main(
         f"after the last. {jobs} programs at a time, {hours:.1f} hours; the load was {load:.0f} at "
         "the end.",
     )
-    print_table(table)
-    if write:
-        for path in write_results("soak", machine(), [table]):
-            console.print(f"wrote {path}")
+    publish("soak", machine(), [table], write)
 
 
 if __name__ == "__main__":

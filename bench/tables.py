@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
+# None is a value that was not measured.
+Row = list[str | float | None]
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows of text and numbers under named columns; None is a value that was not measured."""
+    """Rows of text and numbers under named columns."""
 
     title: str
     columns: Sequence[str]
@@ -47,6 +49,17 @@ def _markdown(table: ResultTable) -> str:
     lines.append("|---" + "|---:" * (len(table.columns) - 1) + "|")
     lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in table.rows]
     return "\n".join([*lines, "", table.note, ""])
+
+
+def publish(
+    name: str, machine: Mapping[str, str | int], tables: Sequence[ResultTable], write: bool
+) -> None:
+    """Print the tables and, with `write`, write them to results/."""
+    for table in tables:
+        print_table(table)
+    if write:
+        for path in write_results(name, machine, tables):
+            Console(stderr=True).print(f"wrote {path}")
 
 
 def write_results(

@@ -5,7 +5,6 @@ Recordings with and without `--traffic` alternate; a ratio is the median over th
 are compared with the last-level misses of cachegrind, with one thread and caches of equal size.
 """
 
-import json
 import os
 import re
 import statistics
@@ -19,9 +18,9 @@ from rich.console import Console
 
 import numascape
 from bench.measure import CommandError, machine, run
-from bench.observers import record_command
+from bench.observers import record_command, recorded_cost
 from bench.programs import EXAMPLES, KERNELS, PROGRAMS, Program, build
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 
 CACHE = "2M,8,64"  # what a core of a server has
 COMPARED_KIB = 128
@@ -43,17 +42,8 @@ COMPARED: list[list[str | Path]] = [
 
 def recorded(program: list[str], options: list[str], folder: str) -> Path:
     trace = Path(folder) / "run.numascape"
-    command = record_command(trace, program)
-    where = command.index("--")
-    run([*command[:where], *options, *command[where:]])
+    run(record_command(trace, program, options=options))
     return trace
-
-
-def cpu_seconds(program: Program, options: list[str]) -> float:
-    """CPU seconds of the recorded process."""
-    with tempfile.TemporaryDirectory() as folder:
-        trace = recorded(program.command(), options, folder)
-        return float(json.loads((trace / "trace.json").read_text())["times"]["cpu_s"])
 
 
 def cost_table(programs: list[Program], rounds: int) -> ResultTable:
@@ -62,8 +52,9 @@ def cost_table(programs: list[Program], rounds: int) -> ResultTable:
         console.print(f"{program.name}: {rounds} rounds")
         without, ratios = [], []
         for _ in range(rounds):
-            without.append(cpu_seconds(program, []))
-            ratios.append(cpu_seconds(program, ["--traffic", "--cache", CACHE]) / without[-1])
+            without.append(recorded_cost(program.command()).cpu_s)
+            counted = recorded_cost(program.command(), ["--traffic", "--cache", CACHE])
+            ratios.append(counted.cpu_s / without[-1])
         rows.append([program.name, statistics.median(without), statistics.median(ratios)])
     ratios = [float(row[2] or 0) for row in rows]
     rows.append(["geometric mean", None, statistics.geometric_mean(ratios)])
@@ -126,11 +117,7 @@ def main(
     except (CommandError, subprocess.CalledProcessError) as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    for table in tables:
-        print_table(table)
-    if write:
-        for path in write_results("traffic", machine(), tables):
-            console.print(f"wrote {path}")
+    publish("traffic", machine(), tables, write)
 
 
 if __name__ == "__main__":
