@@ -3,20 +3,13 @@
 // Functions of the C library that are replaced by ours. This file saves the registers of the
 // program at the call, for its call stack. C++ code does the rest.
 
-.macro SAVE register
-    pushq %\register
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset \register, 0
-.endm
+#include "frames.inc"
 
 // The registers as ProgramRegisters, and the stack pointer at the function's first instruction.
 .macro REPLACED name, function
     .globl \name
-    .type \name, @function
-    .balign 16
-\name:
+    BEGIN_FUNCTION \name
 .L_\name:
-    .cfi_startproc
     SAVE rax
     SAVE rcx
     SAVE rdx
@@ -43,8 +36,7 @@
     addq $136, %rsp
     .cfi_adjust_cfa_offset -136
     ret
-    .cfi_endproc
-    .size \name, . - \name
+    END_FUNCTION \name
 .endm
 
     .text
@@ -65,14 +57,8 @@
 // numascape_saving_vectors(function, argument): calls it with all vector registers saved.
     .globl numascape_saving_vectors
     .hidden numascape_saving_vectors
-    .type numascape_saving_vectors, @function
-numascape_saving_vectors:
-    .cfi_startproc
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
+    BEGIN_FUNCTION numascape_saving_vectors
+    BEGIN_FRAME
     subq $12288, %rsp                   // XSAVE's area; AMX alone has 8 KiB
     andq $-64, %rsp
     movq %rdi, %r8
@@ -88,10 +74,8 @@ numascape_saving_vectors:
     movl $-1, %eax
     movl $-1, %edx
     xrstor64 (%rsp)
-    leave
-    .cfi_def_cfa rsp, 8
+    END_FRAME
     ret
-    .cfi_endproc
-    .size numascape_saving_vectors, . - numascape_saving_vectors
+    END_FUNCTION numascape_saving_vectors
 
     .section .note.GNU-stack,"",@progbits

@@ -4,6 +4,7 @@
 // on the stack that the recorder has for the thread, if there is one and it is not in use already.
 // Signals that arrived meanwhile are delivered on the stack of the program.
 
+#include "frames.inc"
 #include "own_stack.h"
 
 #define THREAD_STATE _ZN9numascape12thread_stateE
@@ -12,15 +13,8 @@
 .macro ON_OWN_STACK name, function
     .globl \name
     .hidden \name
-    .type \name, @function
-    .balign 16
-\name:
-    .cfi_startproc
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
+    BEGIN_FUNCTION \name
+    BEGIN_FRAME
     movq THREAD_STATE@gottpoff(%rip), %r10
     movq %fs:NUMASCAPE_OWN_STACK_TOP(%r10), %r10
     movq %r10, %r11
@@ -31,34 +25,25 @@
     cmovnzq %r10, %rsp
 1:  andq $-16, %rsp
     call \function
-    leave
-    .cfi_def_cfa rsp, 8
+    END_FRAME
     movq THREAD_STATE@gottpoff(%rip), %r10
     cmpb $0, %fs:NUMASCAPE_DEFERRED(%r10)
     jne .L_let_in
     ret
-    .cfi_endproc
-    .size \name, . - \name
+    END_FUNCTION \name
 .endm
 
     .text
-    .type .L_let_in, @function
-.L_let_in:
-    .cfi_startproc
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
+    BEGIN_FUNCTION .L_let_in
+    BEGIN_FRAME
     pushq %rax
     pushq %rax
     andq $-16, %rsp
     call LET_SIGNALS_IN
     movq -8(%rbp), %rax
-    leave
-    .cfi_def_cfa rsp, 8
+    END_FRAME
     ret
-    .cfi_endproc
+    END_FUNCTION .L_let_in
 
     ON_OWN_STACK numascape_enter_on_own_stack, numascape_enter
     ON_OWN_STACK numascape_touch_on_own_stack, numascape_touch

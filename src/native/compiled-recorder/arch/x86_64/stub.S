@@ -6,6 +6,7 @@
 // note.
 
 #include "compiled_version.h"
+#include "frames.inc"
 
     .section .note.GNU-stack,"",@progbits
 
@@ -18,26 +19,12 @@
 
     .text
 
-.macro SAVE register
-    pushq %\register
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset \register, 0
-.endm
-.macro RESTORE register
-    popq %\register
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore \register
-.endm
-
 // Ten words: the caller's return address, the registers, and one for the stack's alignment. The
 // function gets the return address in rcx.
 .macro ENTRY name, function, result
     .globl \name
     .hidden \name
-    .type \name, @function
-    .balign 16
-\name:
-    .cfi_startproc
+    BEGIN_FUNCTION \name
     SAVE rax
     SAVE rcx
     SAVE rdx
@@ -66,8 +53,7 @@
     RESTORE rax
 .endif
     ret
-    .cfi_endproc
-    .size \name, . - \name
+    END_FUNCTION \name
 .endm
 
 // As ENTRY, for calls from inline assembly: the stack may be aligned in any way, and the arguments
@@ -75,15 +61,8 @@
 .macro BEGIN_PUSHED name
     .globl \name
     .hidden \name
-    .type \name, @function
-    .balign 16
-\name:
-    .cfi_startproc
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
+    BEGIN_FUNCTION \name
+    BEGIN_FRAME
     pushq %rax
     pushq %rcx
     pushq %rdx
@@ -109,8 +88,7 @@
     popq %rbp
     .cfi_def_cfa rsp, 8
     ret
-    .cfi_endproc
-    .size \name, . - \name
+    END_FUNCTION \name
 .endm
 
     BEGIN_PUSHED __numascape_touch_pushed
