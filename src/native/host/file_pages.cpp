@@ -32,9 +32,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "live/file_access.h"
 #include "node_pages.h"
 
 using namespace numascape::host;
+using numascape::live::Descriptor;
+using numascape::live::mincore_is_true;
 
 namespace {
 
@@ -50,16 +53,6 @@ struct Cachestat {
 // Bytes that are mapped at once; a multiple of every page size.
 constexpr std::size_t kWindow = std::size_t{64} << 20;
 
-struct Descriptor {
-    int number;
-    explicit Descriptor(int opened) : number(opened) {}
-    ~Descriptor() {
-        if (number >= 0) close(number);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-};
-
 struct Found {
     long long resident = -1;
     long long dirty = -1;
@@ -72,12 +65,6 @@ sigjmp_buf g_vanished;
 // The file became shorter between two calls, so the page does not exist any more.
 void on_bus_error(int) {
     siglongjmp(g_vanished, 1);
-}
-
-// Whether mincore is correct for this file, by the rule of the kernel.
-bool truthful(int file, const struct stat& status) {
-    return geteuid() == 0 || status.st_uid == geteuid() ||
-           faccessat(file, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
 void count_window(int file, std::size_t offset, std::size_t bytes, Found& found) {
@@ -119,7 +106,7 @@ Found look(int file, const struct stat& status) {
         // In a container, root may have no rights on the file.
         refused = errno == EPERM;
     }
-    found.told = !refused && truthful(file, status);
+    found.told = !refused && mincore_is_true(file, status);
     if (found.told && found.resident != 0) {
         for (std::size_t offset = 0; offset < size; offset += kWindow) {
             count_window(file, offset, std::min(kWindow, size - offset), found);

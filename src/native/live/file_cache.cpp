@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_access.h"
 #include "page_table.h"
 
 namespace numascape::live {
@@ -27,22 +28,6 @@ constexpr std::uint64_t kWindow = std::uint64_t{64} << 20;
     throw std::system_error(error, std::generic_category(), path);
 }
 
-struct Descriptor {
-    int number;
-    explicit Descriptor(int opened) : number(opened) {}
-    ~Descriptor() {
-        if (number >= 0) close(number);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-};
-
-// Whether mincore(2) is true for this user (mm/mincore.c, can_do_mincore).
-bool is_told(int file, const struct stat& status) {
-    return geteuid() == 0 || status.st_uid == geteuid() ||
-           faccessat(file, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
-}
-
 }  // namespace
 
 CachedFile::CachedFile(const std::string& path) {
@@ -50,7 +35,7 @@ CachedFile::CachedFile(const std::string& path) {
     struct stat status{};
     if (file.number < 0 || fstat(file.number, &status) != 0) fail(errno, path);
     if (!S_ISREG(status.st_mode) || status.st_size == 0) fail(EINVAL, path);
-    if (!is_told(file.number, status)) fail(EPERM, path);
+    if (!mincore_is_true(file.number, status)) fail(EPERM, path);
     bytes_ = (static_cast<std::uint64_t>(status.st_size) + kPage - 1) / kPage * kPage;
     void* mapped = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file.number, 0);
     if (mapped == MAP_FAILED) fail(errno, path);
