@@ -73,6 +73,25 @@ ShownMachinesOption = Annotated[
         show_default=False,
     ),
 ]
+ProcessOption = Annotated[
+    str | None,
+    typer.Option(
+        "--pid",
+        "-p",
+        metavar="PROCESS",
+        help="The number or name of the process.",
+        show_default=False,
+    ),
+]
+PrometheusOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prometheus",
+        metavar="FILE",
+        show_default=False,
+        help="Write a file for node_exporter's textfile collector; - is standard output.",
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 NoProgressOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

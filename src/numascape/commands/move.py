@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from numascape import terminal
-from numascape.commands._options import JsonOption, NoProgressOption, output_to
+from numascape.commands._options import JsonOption, NoProgressOption, ProcessOption, output_to
 from numascape.commands._targets import one_target
 from numascape.errors import NumascapeError
 
@@ -24,16 +24,7 @@ if TYPE_CHECKING:
 
 
 def move(
-    pid: Annotated[
-        str | None,
-        typer.Option(
-            "--pid",
-            "-p",
-            metavar="PROCESS",
-            help="The number or name of the process.",
-            show_default=False,
-        ),
-    ] = None,
+    pid: ProcessOption = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -260,25 +251,13 @@ def _print_account(
     wanted: Move, account: Account, results: ThreadResults | None, as_json: bool
 ) -> None:
     from numascape.console.moves import account_lines
+    from numascape.live.document import account_document
 
     if not as_json:
         console = terminal.output()
         for line in account_lines(wanted, account, results):
             console.print(terminal.printable(line), soft_wrap=True)
         return
-    document = _planned(wanted) | {
-        "moved": [
-            {"from": before, "to": now, "bytes": total}
-            for (before, now), total in sorted(account.moved.items())
-        ],
-        "not_moved": dict(account.failed),
-        "tried": account.tried,
-        "verified": account.verified,
-        "ended_early": account.ending or None,
-        "steps": account.steps,
-        "longest_step_s": account.longest_s,
-        "seconds": account.seconds,
-        "threads_moved": None if results is None else results.moved,
-        "threads_not_moved": None if results is None else results.failed,
-    }
+    document = _planned(wanted) | account_document(account, results)
+    document["seconds"] = account.seconds
     print(json.dumps(document, indent=1))

@@ -14,7 +14,7 @@ from rich.console import Console, Group
 
 from numascape import terminal
 from numascape.commands._metrics import write_metrics
-from numascape.commands._options import JsonOption
+from numascape.commands._options import JsonOption, PrometheusOption
 from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
 
@@ -71,15 +71,7 @@ def pages(
         ),
     ] = None,
     as_json: JsonOption = False,
-    prometheus: Annotated[
-        Path | None,
-        typer.Option(
-            "--prometheus",
-            metavar="FILE",
-            show_default=False,
-            help="Write a file for node_exporter's textfile collector; - is standard output.",
-        ),
-    ] = None,
+    prometheus: PrometheusOption = None,
 ) -> None:
     """Show on which nodes the memory and the threads of a running process are.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numascape import terminal
-from numascape.commands._options import JsonOption, NoProgressOption, output_to
+from numascape.commands._options import JsonOption, NoProgressOption, ProcessOption, output_to
 from numascape.commands._targets import one_target
 from numascape.errors import NumascapeError
 
@@ -32,16 +32,7 @@ class Observer(str, Enum):
 
 
 def tune(
-    pid: Annotated[
-        str | None,
-        typer.Option(
-            "--pid",
-            "-p",
-            metavar="PROCESS",
-            help="The number or name of the process.",
-            show_default=False,
-        ),
-    ] = None,
+    pid: ProcessOption = None,
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.1, help="How long to observe.")
     ] = 10.0,

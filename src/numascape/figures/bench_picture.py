@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from numascape.appearance.style import SETTINGS, Style
-from numascape.figures.drawing import TraceFigure
+from numascape.appearance.style import Style
+from numascape.figures.drawing import TraceFigure, new_figure
 from numascape.machine.benchmarks import BandwidthPoint, LoopName, Series
 from numascape.machine.description import Machine
 from numascape.quantities import bytes_text
@@ -26,11 +25,7 @@ def draw_bench(
 ) -> TraceFigure:
     """Draw a line for each series; dashed: serial first touch; dotted: serial."""
     style = style or Style(width=14.0)
-    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
-    del settings["backend"]
-    with mpl.rc_context(settings):
-        drawn = TraceFigure(layout="constrained")
-        drawn.set_size_inches(style.size(_HEIGHT_CM))
+    with new_figure(style, _HEIGHT_CM) as drawn:
         axes = drawn.add_subplot()
         every = list(dict.fromkeys(result.series for result in results))
         for place, series in enumerate(every):
@@ -46,7 +41,6 @@ def draw_bench(
         axes.legend(loc="lower left", fontsize=6)
         if style.title:
             axes.set_title(f"{experiment} on {machine.name}")
-        drawn.draw_without_rendering()
     return drawn
 
 

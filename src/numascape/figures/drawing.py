@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -53,6 +55,23 @@ class TraceFigure(Figure):
         return encode(self, ".png")
 
 
+def in_style() -> AbstractContextManager[None]:
+    """Matplotlib with the settings of our figures."""
+    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
+    del settings["backend"]  # setting it would load a graphical backend
+    return mpl.rc_context(settings)
+
+
+@contextmanager
+def new_figure(style: Style, height_cm: float) -> Iterator[TraceFigure]:
+    """An empty figure in our style. It is laid out when the context ends."""
+    with in_style():
+        drawn = TraceFigure(layout="constrained")
+        drawn.set_size_inches(style.size(height_cm))
+        yield drawn
+        drawn.draw_without_rendering()
+
+
 def draw(
     trace: Trace,
     figure: FigureName,
@@ -80,9 +99,7 @@ def draw(
         if trace.table(table).is_empty():
             raise NumascapeError(f"{trace.path} has no {table}, so there is nothing to draw")
     chosen = None if structure is None else find_structure(trace, structure)
-    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
-    del settings["backend"]  # setting it would load a graphical backend
-    with mpl.rc_context(settings):
+    with in_style():
         if ax is not None:
             return _draw_in_place(ax, trace, figure, chosen, style)
         drawn = TraceFigure(layout="constrained")

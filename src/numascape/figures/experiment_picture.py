@@ -6,12 +6,11 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from numascape.appearance.style import SETTINGS, Style
-from numascape.figures.drawing import TraceFigure
+from numascape.appearance.style import Style
+from numascape.figures.drawing import TraceFigure, new_figure
 from numascape.host.experiment import ExperimentResult
 from numascape.quantities import bytes_text
 
@@ -24,11 +23,7 @@ def draw_experiment(
 ) -> TraceFigure:
     """Draw MFlop/s with a band for its range, and the share of local pages below."""
     style = style or Style(width=14.0)
-    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
-    del settings["backend"]
-    with mpl.rc_context(settings):
-        drawn = TraceFigure(layout="constrained")
-        drawn.set_size_inches(style.size(_HEIGHT_CM))
+    with new_figure(style, _HEIGHT_CM) as drawn:
         above, below = drawn.subplots(2, 1, sharex=True)
         for place, way in enumerate(dict.fromkeys(result.way for result in results)):
             points = sorted((r for r in results if r.way == way), key=lambda point: point.size)
@@ -44,7 +39,6 @@ def draw_experiment(
         for axes in (above, below):
             axes.grid(visible=True, linewidth=0.3, color="#cccccc")
         above.legend(fontsize=6)
-        drawn.draw_without_rendering()
     return drawn
 
 

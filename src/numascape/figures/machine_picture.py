@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Rectangle
 
-from numascape.appearance.style import SETTINGS, Style
-from numascape.figures.drawing import TraceFigure
+from numascape.appearance.style import Style
+from numascape.figures.drawing import TraceFigure, new_figure
 from numascape.machine.description import Machine, MachineNode
 from numascape.machine.factors import Known, bandwidths, latencies, numa_factors
 from numascape.machine.kernel_lists import format_cpu_list
@@ -87,22 +86,16 @@ def draw_machine(machine: Machine, style: Style | None = None) -> TraceFigure:
     style = style or Style(width=PICTURE_CM)
     layout = arrange_machine(machine)
     matrices = _matrices(machine)
-    settings: Any = {**mpl.rcParamsDefault, **SETTINGS}
-    del settings["backend"]
-    with mpl.rc_context(settings):
-        drawn = TraceFigure(layout="constrained")
-        boxes_cm = style.width * layout.height / max(layout.width, 30.0)
-        side = style.width / max(2, len(matrices))
-        heights = [boxes_cm, side] if matrices else [boxes_cm]
-        own = sum(heights) + 1.2
-        drawn.set_size_inches(style.size(own))
+    boxes_cm = style.width * layout.height / max(layout.width, 30.0)
+    side = style.width / max(2, len(matrices))
+    heights = [boxes_cm, side] if matrices else [boxes_cm]
+    with new_figure(style, sum(heights) + 1.2) as drawn:
         grid = GridSpec(len(heights), max(len(matrices), 1), drawn, height_ratios=heights)
         _draw_boxes(drawn.add_subplot(grid[0, :]), machine, layout)
         for i, (title, known) in enumerate(matrices):
             _draw_matrix(drawn.add_subplot(grid[1, i]), machine, title, known, style)
         if style.title:
             drawn.suptitle(machine.name, fontsize=9)
-        drawn.draw_without_rendering()
     return drawn
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from numascape.live.affinity import ThreadResults
+from numascape.live.moving import Account
 from numascape.live.snapshot import Snapshot
 from numascape.live.structures import Structure, node_uses, structures_of, swapped_bytes
 from numascape.machine.kernel_lists import format_cpu_list
@@ -107,6 +109,24 @@ def _structure(item: Structure) -> dict[str, Any]:
 def _text(name: str) -> str:
     """Names of files may be any bytes; JSON has no lone surrogates."""
     return name.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def account_document(account: Account, threads: ThreadResults | None) -> dict[str, Any]:
+    """What a move did, as plain data."""
+    return {
+        "moved": [
+            {"from": before, "to": now, "bytes": total}
+            for (before, now), total in sorted(account.moved.items())
+        ],
+        "not_moved": dict(account.failed),
+        "tried": account.tried,
+        "verified": account.verified,
+        "ended_early": account.ending or None,
+        "steps": account.steps,
+        "longest_step_s": account.longest_s,
+        "threads_moved": None if threads is None else threads.moved,
+        "threads_not_moved": None if threads is None else threads.failed,
+    }
 
 
 def process_prometheus(snapshots: Sequence[Snapshot]) -> str:

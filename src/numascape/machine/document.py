@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
+from numascape.json_documents import first_problem, read_header
 from numascape.machine.description import Machine, machine_problem
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
 FORMAT: Final = "numascape machine"
 VERSION: Final = 1
@@ -27,22 +27,7 @@ VERSION: Final = 1
 LARGEST_FILE: Final = 16 << 20
 
 
-@dataclass(frozen=True)
-class _Header:
-    """The fields that every version of the document has."""
-
-    format: str
-    version: int
-
-
-# Built when they are first used, because this and loading pydantic takes long.
-@cache
-def _header() -> TypeAdapter[_Header]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_Header)
-
-
+# Built when it is first used (numascape/json_documents.py).
 @cache
 def _machine() -> TypeAdapter[Machine]:
     from pydantic import TypeAdapter
@@ -72,7 +57,7 @@ def decode_machine(text: bytes, name: str) -> Machine:
     from pydantic import ValidationError
 
     try:
-        header = _header().validate_json(text)
+        header = read_header(text)
         if header.format != FORMAT:
             raise NumascapeError(f"{name} is not a machine: its format is {header.format[:40]!r}")
         if header.version != VERSION:
@@ -82,7 +67,7 @@ def decode_machine(text: bytes, name: str) -> Machine:
             )
         machine = _machine().validate_json(text, strict=True)
     except ValidationError as error:
-        raise NumascapeError(f"{name} is not a valid machine: {_first_problem(error)}") from error
+        raise NumascapeError(f"{name} is not a valid machine: {first_problem(error)}") from error
     wrong = machine_problem(machine)
     if wrong is not None:
         raise NumascapeError(f"{name} is not a valid machine: {wrong}")
@@ -128,9 +113,3 @@ def _text(value: Any, depth: int) -> str:
             "[" + inner + f",{inner}".join(_text(item, depth + 1) for item in value) + outer + "]"
         )
     return json.dumps(value, ensure_ascii=False)
-
-
-def _first_problem(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part)[:40] for part in found["loc"])
-    return f"{where}: {found['msg']}" if where else found["msg"]

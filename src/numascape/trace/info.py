@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from numascape.errors import NumascapeError
+from numascape.json_documents import first_problem, read_header
 from numascape.machine.bounds import Bounds, first_breach
 from numascape.machine.description import Count, Machine, machine_problem
 from numascape.trace.format import FORMAT, FORMER_NAMES, REQUIRED, VERSION
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import TypeAdapter
 
 FILE_NAME: Final = "trace.json"
 JOB_FILE: Final = "job.json"
@@ -148,23 +149,7 @@ class TraceInfo:
     version: int = VERSION
 
 
-@dataclass(frozen=True)
-class _Header:
-    """The fields that every version of trace.json has."""
-
-    format: str
-    version: int
-
-
-# Built when they are first used: this, and loading pydantic, takes longer than most of what else a
-# verb does. A recording does without them.
-@cache
-def _header() -> TypeAdapter[_Header]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_Header)
-
-
+# Built when it is first used (numascape/json_documents.py).
 @cache
 def _info() -> TypeAdapter[TraceInfo]:
     from pydantic import TypeAdapter
@@ -193,7 +178,7 @@ def read_info(folder: Path) -> TraceInfo:
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
     try:
-        header = _header().validate_json(text)
+        header = read_header(text)
         if header.format != FORMAT:
             raise NumascapeError(f"{path} is not a trace: its format is {header.format[:40]!r}")
         if header.version != VERSION:
@@ -226,10 +211,3 @@ def encode_info(info: TraceInfo) -> bytes:
         del content["part"]
     text = json.dumps(content, indent=1, ensure_ascii=False)
     return text.encode(errors="replace") + b"\n"
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong with a document, and where it is."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part)[:40] for part in found["loc"])
-    return f"{where}: {found['msg']}" if where else found["msg"]

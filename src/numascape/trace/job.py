@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from numascape.errors import NumascapeError
+from numascape.json_documents import first_problem
 from numascape.machine.bounds import Bounds
-from numascape.trace.info import FILE_NAME, JOB_FILE, RankText, TraceInfo, first_problem, read_info
+from numascape.trace.info import FILE_NAME, JOB_FILE, RankText, TraceInfo, read_info
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

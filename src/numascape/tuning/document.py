@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from numascape.comparison.measures import RunMeasures
+from numascape.live.document import account_document
 from numascape.live.moving import by_pair
 from numascape.prediction.model import Prediction
 from numascape.tuning.advice import Advice, share_of_threads
@@ -93,21 +94,7 @@ def _prediction(found: Prediction) -> dict[str, Any]:
 def _done(done: Done | None) -> dict[str, Any] | None:
     if done is None:
         return None
-    account, threads = done.account, done.threads
-    return {
-        "moved": [
-            {"from": before, "to": now, "bytes": total}
-            for (before, now), total in sorted(account.moved.items())
-        ],
-        "not_moved": dict(account.failed),
-        "tried": account.tried,
-        "verified": account.verified,
-        "ended_early": account.ending or None,
-        "steps": account.steps,
-        "longest_step_s": account.longest_s,
-        "threads_moved": None if threads is None else threads.moved,
-        "threads_not_moved": None if threads is None else threads.failed,
-    }
+    return account_document(done.account, done.threads)
 
 
 def _values(measured: Measured | None) -> list[float] | None:

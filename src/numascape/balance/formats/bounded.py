@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import brotli
 import numpy as np
 
 from numascape.balance.graph import Floats
 from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 # Ten million messages as text need a quarter of this.
 LARGEST_FILE: Final = 1 << 30
@@ -23,6 +26,13 @@ _UNREAD: Final = {b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz"}
 
 class NotBrotliError(NumascapeError):
     """The content is not one complete Brotli stream."""
+
+
+def first_wrong_value(error: ValidationError) -> str:
+    """The place of the first wrong value, and what is wrong with it."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the file"
+    return f"{place[:80]}: {first['msg'][:120]}"
 
 
 def read_bytes(path: Path) -> bytes:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from numascape.balance.formats.bounded import read_bytes
+from numascape.balance.formats.bounded import first_wrong_value, read_bytes
 from numascape.balance.formats.lbaf_memory import TaskMemory
 from numascape.balance.graph import TaskGraph, task_graph
 from numascape.errors import NumascapeError
@@ -143,8 +143,6 @@ def _read(path: Path) -> _File:
     try:
         return _FILE.validate_json(read_bytes(path))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
         raise NumascapeError(
-            f"{path} is not a file of vt or LBAF: {place[:80]}: {first['msg'][:120]}"
+            f"{path} is not a file of vt or LBAF: {first_wrong_value(error)}"
         ) from error

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
-from numascape.balance.formats.bounded import read_bytes
+from numascape.balance.formats.bounded import first_wrong_value, read_bytes
 from numascape.balance.generators import blocks
 from numascape.balance.graph import TaskGraph, task_graph
 from numascape.errors import NumascapeError
@@ -55,10 +55,8 @@ def read_document(path: Path, cores: int) -> TaskGraph:
     try:
         document = _DOCUMENT.validate_json(read_bytes(path))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
         raise NumascapeError(
-            f"{path} is not a valid document of tasks: {place[:80]}: {first['msg'][:120]}"
+            f"{path} is not a valid document of tasks: {first_wrong_value(error)}"
         ) from error
     if document.format != FORMAT or document.version != VERSION:
         raise NumascapeError(

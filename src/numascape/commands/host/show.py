@@ -15,7 +15,7 @@ from rich.text import Text
 
 from numascape import terminal
 from numascape.commands._metrics import write_metrics
-from numascape.commands._options import JsonOption
+from numascape.commands._options import JsonOption, PrometheusOption
 from numascape.errors import NumascapeError
 
 if TYPE_CHECKING:
@@ -55,15 +55,7 @@ def show(
             show_default=False,
         ),
     ] = None,
-    prometheus: Annotated[
-        Path | None,
-        typer.Option(
-            "--prometheus",
-            metavar="FILE",
-            show_default=False,
-            help="Write a file for node_exporter's textfile collector; - is standard output.",
-        ),
-    ] = None,
+    prometheus: PrometheusOption = None,
     root: RootOption = Path("/"),
 ) -> None:
     """Show what fills the memory of each node, and the settings and limits that matter.
