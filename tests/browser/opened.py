@@ -24,6 +24,14 @@ def settle(page: Page) -> None:
     )
 
 
+def saved_numbers(page: Page, label: str) -> list[str]:
+    """The lines of the CSV file that the menu with this label saves."""
+    page.get_by_label(label).click()
+    with page.expect_download() as csv:
+        page.get_by_text("Numbers (CSV)").locator("visible=true").click()
+    return Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+
+
 @dataclass
 class Opened:
     """A page, and its forbidden actions."""

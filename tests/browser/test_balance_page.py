@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import violations
-from browser.opened import Open, Opened, settle
+from browser.accessibility import faults_on_screen, on_each_screen
+from browser.opened import Open, Opened, saved_numbers, settle
 from numascape.balance import Problem, flat_target
 from numascape.balance.generators import jacobi2d
 from numascape.balance.simulation import Costs
@@ -90,10 +90,7 @@ def test_numbers_are_saved(opened: Opened) -> None:
         ("Save: Tasks that migrate", "from_node,to_node,tasks_that_migrate", 16),
         ("Save: Simulated iterations: greedy", "iteration,after_balancing,seconds,end", 6),
     ):
-        page.get_by_label(label).click()
-        with page.expect_download() as csv:
-            page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-        lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+        lines = saved_numbers(page, label)
         assert lines[0].startswith(heading)
         assert len(lines) == 1 + rows
 
@@ -130,13 +127,11 @@ def test_some_of_many_nodes_have_a_name_on_a_small_screen(
     assert all(text == str(i) for i, text in named)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@on_each_screen
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str
 ) -> None:
-    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    assert faults_on_screen(open_file, file, width, theme) == []
 
 
 def test_it_is_printed_in_grey(opened: Opened) -> None:

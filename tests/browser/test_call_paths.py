@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from browser.accessibility import violations
-from browser.opened import Open, settle
+from browser.opened import Open, saved_numbers, settle
 from numascape.report import draft, render
 from synthetic.patterns import HOSTILE, seismic
 from synthetic.write import write_pattern
@@ -74,10 +74,7 @@ def test_a_structure_is_chosen_and_first_touches_have_places(open_file: Open, fi
     assert panel.locator(".frame-place.flame-frame").count() == 0
     panel.get_by_label("first touches").check(force=True)
     assert panel.locator(".frame-place.flame-frame").count() > 0
-    panel.get_by_label("Save: Call paths of allocations").click()
-    with page.expect_download() as csv:
-        page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-    lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+    lines = saved_numbers(page, "Save: Call paths of allocations")
     assert lines[0] == "path,kind,first_touches"
     assert len(lines) == 1 + panel.locator(".flame-frame").count()
 

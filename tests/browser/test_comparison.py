@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.accessibility import violations
-from browser.opened import PATIENCE_MS, Open, Opened, settle
+from browser.accessibility import faults_on_screen, on_each_screen
+from browser.opened import PATIENCE_MS, Open, Opened, saved_numbers, settle
 from numascape.comparison import compare_traces
 from numascape.comparison.conclusion import conclusion
 from numascape.comparison.page import render_comparison
@@ -164,10 +164,7 @@ def test_numbers_of_both_runs_are_saved(opened: Opened) -> None:
         ("Save: Structures of both runs", "name,kind,function,file,line,a_size"),
         ("Save: Both runs: field", "run,structure,first_page,pages"),
     ):
-        page.get_by_label(label).click()
-        with page.expect_download() as csv:
-            page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-        lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+        lines = saved_numbers(page, label)
         assert lines[0].startswith(heading)
         assert len(lines) > 3
 
@@ -199,13 +196,11 @@ def test_legends_have_room_on_paper(open_file: Open, file: Path) -> None:
     assert max(hidden) <= 0
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@on_each_screen
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str
 ) -> None:
-    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    assert faults_on_screen(open_file, file, width, theme) == []
 
 
 def test_it_is_printed_in_grey(opened: Opened) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import violations
-from browser.opened import Open, settle
+from browser.accessibility import faults_on_screen, on_each_screen
+from browser.opened import Open, saved_numbers, settle
 from numascape.report.experiment import Experiment, render_experiment
 from synthetic.page_cache import GIB, page_cache_results
 
@@ -53,10 +53,7 @@ def test_a_size_is_chosen_with_keys_and_the_mouse(open_file: Open, file: Path) -
     assert box
     page.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + 100)
     assert page.locator("#ways").inner_text().replace("\u202f", " ") == "With a file of 2 GiB"
-    page.get_by_label("Save: Measurements").click()
-    with page.expect_download() as csv:
-        page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-    lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+    lines = saved_numbers(page, "Save: Measurements")
     assert lines[0].startswith("file_bytes,way,mflops_median")
     assert len(lines) == 1 + 8
     assert page.evaluate("window.pwned") is None
@@ -64,13 +61,11 @@ def test_a_size_is_chosen_with_keys_and_the_mouse(open_file: Open, file: Path) -
     assert opened.complaints == []
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@on_each_screen
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str
 ) -> None:
-    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    assert faults_on_screen(open_file, file, width, theme) == []
 
 
 def test_curves_are_drawn_for_the_width_of_the_paper(open_file: Open, file: Path) -> None:

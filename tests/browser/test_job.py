@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.accessibility import violations
-from browser.opened import PATIENCE_MS, Open, Opened, settle
+from browser.accessibility import faults_on_screen
+from browser.opened import PATIENCE_MS, Open, Opened, saved_numbers, settle
 from numascape.jobs.job import AnalysedJob, analyse_job
 from numascape.report.job_file import render_job
 from numascape.view.job_site import JobSite
@@ -133,10 +133,7 @@ def test_the_address_keeps_what_is_shown(open_file: Open, file: Path) -> None:
 
 def test_numbers_and_pictures_are_saved(opened: Opened) -> None:
     page = opened.page
-    page.get_by_label("Save: Ranks and structures").click()
-    with page.expect_download() as csv:
-        page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-    lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+    lines = saved_numbers(page, "Save: Ranks and structures")
     assert lines[0].startswith("rank,host,class,structure,kind,accesses")
     assert len(lines) == 1 + 3 * SIZE + 1
     page.get_by_label("Save: Ranks and structures").click()
@@ -152,9 +149,7 @@ def test_numbers_and_pictures_are_saved(opened: Opened) -> None:
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str
 ) -> None:
-    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    assert faults_on_screen(open_file, file, width, theme) == []
 
 
 def test_it_is_printed_in_grey(opened: Opened) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import violations
-from browser.opened import Open, settle
+from browser.accessibility import faults_on_screen, on_each_screen
+from browser.opened import Open, saved_numbers, settle
 from numascape.machine import open_machine
 from numascape.report.machine_page import render_machine
 
@@ -33,10 +33,7 @@ def test_nodes_and_matrices_are_shown_and_saved(open_file: Open, file: Path) -> 
     rows = page.locator("section:has(#matrix-numa-factors) tbody tr").all_inner_texts()
     assert rows[0].split("\t")[:2] == ["node 0", "1.00"]
     assert "1.12" in rows[0]
-    page.get_by_label("Save: NUMA factors").click()
-    with page.expect_download() as csv:
-        page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-    lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+    lines = saved_numbers(page, "Save: NUMA factors")
     assert lines[0] == "cpu_node,memory_node,numa_factors"
     assert len(lines) == 1 + 4 * 4
     page.emulate_media(media="print")
@@ -59,10 +56,8 @@ def test_lists_of_cpus_are_broken_between_numbers(open_file: Open, tmp_path: Pat
     assert "between nodes" in legend
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@on_each_screen
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str
 ) -> None:
-    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    assert faults_on_screen(open_file, file, width, theme) == []

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from browser.accessibility import violations
-from browser.opened import Open, Opened, settle
+from browser.opened import Open, Opened, saved_numbers, settle
 from synthetic.heat import heat
 
 
@@ -52,10 +50,7 @@ def test_curves_of_a_structure_are_saved(report: Opened) -> None:
     panel = page.locator("section.time")
 
     def rows() -> list[list[str]]:
-        panel.get_by_label("Save: Over time").click()
-        with page.expect_download() as csv:
-            page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-        lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+        lines = saved_numbers(page, "Save: Over time")
         return [line.split(",") for line in lines]
 
     head, *whole = rows()

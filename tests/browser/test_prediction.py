@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from browser.accessibility import violations
-from browser.opened import Open, Opened, settle
+from browser.accessibility import faults_on_screen, on_each_screen
+from browser.opened import Open, Opened, saved_numbers, settle
 from numascape.machine.sources import open_machine
 from numascape.plan.plan import Plan
 from numascape.prediction.layout import laid_out
@@ -93,21 +93,16 @@ def test_numbers_are_saved(opened: Opened) -> None:
         ("Save: Traffic: interleave", "policy,cpu_node,memory_node,bytes", 2 * 8 * 8),
         ("Save: Pages by node", "policy,structure,node,pages,copied", 2 * 8),
     ):
-        page.get_by_label(label).click()
-        with page.expect_download() as csv:
-            page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-        lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+        lines = saved_numbers(page, label)
         assert lines[0].startswith(heading)
         assert len(lines) == 1 + rows
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@on_each_screen
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str
 ) -> None:
-    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    assert faults_on_screen(open_file, file, width, theme) == []
 
 
 def test_it_is_printed_in_grey(opened: Opened) -> None:

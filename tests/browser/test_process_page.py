@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import violations
-from browser.opened import Open, Opened, settle
+from browser.accessibility import faults_on_screen, on_each_screen
+from browser.opened import Open, Opened, saved_numbers, settle
 from numascape.report.process_page import render_processes
 from synthetic.processes import TENSORS, model_server
 
@@ -78,21 +78,16 @@ def test_structures_are_searched_shown_and_saved(opened: Opened) -> None:
         ("Save: Threads", "pid,tid,name,cpu,node,allowed_cpus", 2),
         ("Save: Processes", "pid,process,node,anonymous,files,huge", 2 * 3),
     ):
-        page.get_by_label(label).click()
-        with page.expect_download() as csv:
-            page.get_by_text("Numbers (CSV)").locator("visible=true").click()
-        lines = Path(csv.value.path()).read_text("utf-8-sig").splitlines()
+        lines = saved_numbers(page, label)
         assert lines[0].startswith(heading)
         assert len(lines) == 1 + count
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+@on_each_screen
 def test_it_is_readable_on_every_screen(
     open_file: Open, file: Path, width: int, theme: str
 ) -> None:
-    page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert violations(page) == []
+    assert faults_on_screen(open_file, file, width, theme) == []
 
 
 def test_it_is_printed_in_grey(opened: Opened) -> None:
