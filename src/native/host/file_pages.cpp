@@ -93,7 +93,7 @@ void count_window(int file, std::size_t offset, std::size_t bytes, Found& found)
     munmap(mapped, bytes);
 }
 
-Found look(int file, const struct stat& status) {
+Found examine(int file, const struct stat& status) {
     Found found;
     const auto size = static_cast<std::size_t>(status.st_size);
     CachestatRange range{0, 0};
@@ -131,7 +131,7 @@ void report(const std::string& path) {
     struct stat status{};
     if (file.number < 0 || fstat(file.number, &status) != 0) return print_error(errno);
     if (!S_ISREG(status.st_mode)) return print_error(EINVAL);
-    const Found found = look(file.number, status);
+    const Found found = examine(file.number, status);
     std::printf("{\"size\": %lld, \"resident\": %lld, \"dirty\": %lld, \"nodes\": ",
                 static_cast<long long>(status.st_size), found.resident, found.dirty);
     if (found.told) {

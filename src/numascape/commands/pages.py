@@ -94,16 +94,16 @@ def pages(
     if as_json:
         from numascape.live.document import pages_document
 
-        print(json.dumps(pages_document(_look(watched, exact)), indent=1))
+        print(json.dumps(pages_document(_snapshots(watched, exact)), indent=1))
     elif output is not None:
         from numascape.report.process_page import render_processes
 
-        say_written(output, render_processes(_look(watched, exact), detail, output))
+        say_written(output, render_processes(_snapshots(watched, exact), detail, output))
     elif prometheus is not None:
         _export(prometheus, watched, exact, watch)
     elif watch is None:
         console = terminal.output()
-        for snapshot in _look(watched, exact):
+        for snapshot in _snapshots(watched, exact):
             console.print(_drawn([snapshot], console, top, detail))
     else:
         _watch(watched, exact, watch, top, detail)
@@ -116,7 +116,7 @@ def _check_page(file: Path, has_other_output: bool) -> None:
         raise NumascapeError(f"{file}: a page for the browser is a file that ends in .html")
 
 
-def _look(watched: Followed, exact: bool) -> list[Snapshot]:
+def _snapshots(watched: Followed, exact: bool) -> list[Snapshot]:
     """The snapshots of the processes that still run; raises NumascapeError if none does."""
     snapshots = _of_living(watched, exact)
     if not snapshots:
@@ -125,11 +125,11 @@ def _look(watched: Followed, exact: bool) -> list[Snapshot]:
 
 
 def _of_living(watched: Followed, exact: bool) -> list[Snapshot]:
-    found = [_look_if_alive(target, namer, exact) for target, namer in watched.now()]
+    found = [_snapshot_if_alive(target, namer, exact) for target, namer in watched.now()]
     return [snapshot for snapshot in found if snapshot is not None]
 
 
-def _look_if_alive(target: TargetProcess, namer: Namer, exact: bool) -> Snapshot | None:
+def _snapshot_if_alive(target: TargetProcess, namer: Namer, exact: bool) -> Snapshot | None:
     from numascape.live.snapshot import take_snapshot
 
     try:
@@ -150,7 +150,7 @@ def _watch(watched: Followed, exact: bool, seconds: float, top: int, detail: boo
     from rich.live import Live
 
     console = terminal.output()
-    first = _drawn(_look(watched, exact), console, top, detail)
+    first = _drawn(_snapshots(watched, exact), console, top, detail)
     if not console.is_terminal:
         console.print(first)
         for snapshots in _repeatedly(watched, exact, seconds):
@@ -174,7 +174,7 @@ def _repeatedly(watched: Followed, exact: bool, seconds: float) -> Iterator[list
 def _export(file: Path, watched: Followed, exact: bool, seconds: float | None) -> None:
     from numascape.live.document import process_prometheus
 
-    write_metrics(file, process_prometheus(_look(watched, exact)))
+    write_metrics(file, process_prometheus(_snapshots(watched, exact)))
     if seconds is not None:
         for snapshots in _repeatedly(watched, exact, seconds):
             write_metrics(file, process_prometheus(snapshots))

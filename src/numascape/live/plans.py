@@ -69,7 +69,7 @@ class Move:
 
 def move_by_policy(target: TargetProcess, text: str, scope: Scope) -> Move:
     """A move to the nodes of a policy such as `interleave` or `bind:1`. Raises NumascapeError."""
-    mappings, threads = _look(target)
+    mappings, threads = _mappings_and_threads(target)
     usable = usable_nodes(target)
     with_threads = sorted({one.node for one in threads} & set(usable))
     policy = parse_policy(text, usual_nodes(target, usable), with_threads)
@@ -94,7 +94,7 @@ def usual_nodes(target: TargetProcess, usable: list[int]) -> list[int]:
 
 def move_by_plan(target: TargetProcess, plan: Plan, threads_too: bool) -> Move:
     """A move to what a plan says. Raises NumascapeError."""
-    mappings, threads = _look(target)
+    mappings, threads = _mappings_and_threads(target)
     usable = usable_nodes(target)
     selection = select_planned(Namer(target).parts(mappings, threads), plan)
     for _, policy in selection.chosen:
@@ -111,7 +111,7 @@ def move_back(undo: Undo) -> Move:
     return Move(undo.target, PagesToMove(tuple(sets), 0), undo.threads)
 
 
-def _look(target: TargetProcess) -> tuple[list[Mapping], list[Thread]]:
+def _mappings_and_threads(target: TargetProcess) -> tuple[list[Mapping], list[Thread]]:
     mappings = read_mappings(target)
     if not mappings:
         raise NumascapeError(f"{target} has no memory of its own")

@@ -65,7 +65,7 @@ class _Watched:
     _maps: str = ""
     _before: int = field(default_factory=time.time_ns)
 
-    def look(self) -> None:
+    def note_changes(self) -> None:
         now = time.time_ns()
         for key, event in (*self._mappings(), *self._threads()):
             if key not in self._seen:
@@ -121,7 +121,7 @@ def record_running(
     """
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(pid)
-    watched.look()
+    watched.note_changes()
     log = _log_of(watched, seconds, sampled)
     events = pl.DataFrame(log["events"]).with_columns(
         page=pl.col("address") // PAGE_BYTES * PAGE_BYTES,
@@ -191,10 +191,10 @@ def _log_of(
         while child.poll() is None:
             if time.monotonic() >= following:
                 begin = time.thread_time()
-                watched.look()
+                watched.note_changes()
                 following = time.monotonic() + pause_after(time.thread_time() - begin)
             time.sleep(_INTERVAL_S)
-        watched.look()
+        watched.note_changes()
         error = Path(folder) / "launch-error"
         if error.exists():
             raise NumascapeError(error.read_text(errors="replace").strip())

@@ -25,13 +25,13 @@ from numascape.live.threads import read_threads
 from numascape.machine.sources import read_host
 from numascape.quantities import bytes_text, counted, percent
 from numascape.recorders.damon import CHECKS, MAX_FIRST, Monitor, watching
-from numascape.samples.regions import Look, Pages, first_regions, region_tables
+from numascape.samples.regions import Pages, RegionAccesses, first_regions, region_tables
 from numascape.signals import signals_noted
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.host import this_host
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 
-# Between two looks, if the kernel has new numbers: listing the regions takes milliseconds.
+# Between two readings, if the kernel has new numbers: listing the regions takes milliseconds.
 _INTERVAL_S: Final = 0.5
 _POLL_S: Final = 0.05
 
@@ -43,7 +43,7 @@ class _Watched:
     """What was seen of the process."""
 
     target: TargetProcess
-    looks: list[Look] = field(default_factory=list)
+    seen: list[RegionAccesses] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     regions: list[int] = field(default_factory=list)
     """The sizes of all regions."""
@@ -58,11 +58,11 @@ class _Watched:
         if mappings:
             self.parts = Namer(self.target).parts(mappings, read_threads(self.target))
 
-    def look(self, monitor: Monitor, began: float) -> None:
+    def note_regions(self, monitor: Monitor, began: float) -> None:
         found = monitor.regions()
         if len(found.starts):
             elapsed = round((time.monotonic() - began) * 1e9)
-            self.looks.append(Look(elapsed, found.starts, found.ends, found.accesses))
+            self.seen.append(RegionAccesses(elapsed, found.starts, found.ends, found.accesses))
             self.regions += (found.ends - found.starts).tolist()
             self.cost = monitor.cost()
 
@@ -82,15 +82,15 @@ def record_regions(
     watched.name()
     program = _program(target, command)
     _watch(watched, seconds)
-    require_use(target, watched.looks, watched.seconds)
+    require_use(target, watched.seen, watched.seconds)
     slice_ns = None if every_s is None else round(every_s * 1e9)
-    tables = region_tables(watched.looks, watched.parts, _pages_of(target), slice_ns)
+    tables = region_tables(watched.seen, watched.parts, _pages_of(target), slice_ns)
     return tables, _info(watched, tables, program, command, started)
 
 
-def require_use(target: TargetProcess, looks: Sequence[Look], seconds: float) -> None:
-    """Raise NumascapeError if no look of these seconds saw an access."""
-    if not any(look.accesses.any() for look in looks):
+def require_use(target: TargetProcess, seen: Sequence[RegionAccesses], seconds: float) -> None:
+    """Raise NumascapeError if no access was seen in these seconds."""
+    if not any(one.accesses.any() for one in seen):
         raise NumascapeError(
             f"{target} used no memory that DAMON saw in {seconds:.1f} s: record longer (--seconds)"
         )
@@ -107,13 +107,13 @@ def _watch(watched: _Watched, seconds: float | None) -> None:
             if now < following:
                 time.sleep(min(_POLL_S, following - now, end - now))
                 continue
-            watched.look(monitor, began)
+            watched.note_regions(monitor, began)
             monitor.check_less_often()
             following = time.monotonic() + max(_INTERVAL_S, monitor.aggregation_s)
         watched.seconds = time.monotonic() - began
         watched.sample_us = monitor.sample_us
         if target.is_alive:
-            watched.look(monitor, began)
+            watched.note_regions(monitor, began)
             watched.name()
 
 
@@ -159,7 +159,7 @@ def _info(
 ) -> TraceInfo:
     machine = read_host()
     places = tables["accesses"].select("structure", "instance", "page").n_unique()
-    checks = CHECKS * len(watched.looks)
+    checks = CHECKS * len(watched.seen)
     return TraceInfo(
         program=program,
         arguments=tuple(command[1:]),

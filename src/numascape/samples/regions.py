@@ -60,7 +60,7 @@ def _join_neighbours(
 
 
 @dataclass(frozen=True)
-class Look:
+class RegionAccesses:
     """Regions at a time after the start, ascending, and in how many checks each was accessed."""
 
     time_ns: int
@@ -88,10 +88,10 @@ class _Heat:
         return bool(self.counts[max(0, first - 1) : last].any())
 
 
-def _heat(looks: Sequence[Look]) -> _Heat:
-    """The sum of looks."""
+def _heat(seen: Sequence[RegionAccesses]) -> _Heat:
+    """The sum of all times."""
     starts, ends, accesses = (
-        np.concatenate([getattr(look, name) for look in looks])
+        np.concatenate([getattr(one, name) for one in seen])
         for name in ("starts", "ends", "accesses")
     )
     edges = np.unique(np.concatenate([starts, ends]))
@@ -102,13 +102,13 @@ def _heat(looks: Sequence[Look]) -> _Heat:
 
 
 def region_tables(
-    looks: Sequence[Look], parts: Sequence[Part], pages: Pages, slice_ns: int | None
+    seen: Sequence[RegionAccesses], parts: Sequence[Part], pages: Pages, slice_ns: int | None
 ) -> dict[str, pl.DataFrame]:
-    """The tables; `parts` are those of the process, ascending. At least one look is needed."""
-    end = max(look.time_ns for look in looks)
+    """The tables; `parts` are those of the process, ascending; `seen` is not empty."""
+    end = max(one.time_ns for one in seen)
     phases = sliced_phases(end, slice_ns)
-    heats = _heats(looks, slice_ns)
-    whole = _heat(looks)
+    heats = _heats(seen, slice_ns)
+    whole = _heat(seen)
     used = [part for part in parts if whole.touches(part)]
     step = _step(used, len(heats))
     structures, places = _structures(used)
@@ -154,12 +154,12 @@ def _joined(name: str, frames: Sequence[pl.DataFrame], columns: dict[str, pl.Exp
     )
 
 
-def _heats(looks: Sequence[Look], slice_ns: int | None) -> dict[int, _Heat]:
+def _heats(seen: Sequence[RegionAccesses], slice_ns: int | None) -> dict[int, _Heat]:
     """By the number of a time slice, what was accessed in it."""
-    slices: dict[int, list[Look]] = {}
-    for look in looks:
-        number = 0 if slice_ns is None else min(look.time_ns // slice_ns, MAX_SLICES)
-        slices.setdefault(number, []).append(look)
+    slices: dict[int, list[RegionAccesses]] = {}
+    for one in seen:
+        number = 0 if slice_ns is None else min(one.time_ns // slice_ns, MAX_SLICES)
+        slices.setdefault(number, []).append(one)
     return {number: _heat(own) for number, own in slices.items()}
 
 

@@ -19,12 +19,12 @@ def test_looks_take_one_percent_of_a_cpu(look_s: float, pause_s: float) -> None:
 
 def test_a_mapping_is_noted_once_and_a_new_one_at_the_next_look() -> None:
     watched = _Watched(os.getpid())
-    watched.look()
+    watched.note_changes()
     before = len(watched.events)
-    watched.look()
+    watched.note_changes()
     known = watched.events[before:]
     with mmap.mmap(-1, 1 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS):
-        watched.look()
+        watched.note_changes()
     new = [
         event for event in watched.events[before + len(known) :] if isinstance(event, RangeMapped)
     ]

@@ -16,7 +16,7 @@ from numascape.findings import describe_not_judged, examine, findings_of
 from numascape.findings.reading import reading_of
 from numascape.live.parts import Part
 from numascape.samples import regions
-from numascape.samples.regions import Look, first_regions, region_tables
+from numascape.samples.regions import RegionAccesses, first_regions, region_tables
 from numascape.trace import Trace
 from numascape.trace.counting import structure_error
 from numascape.trace.info import Host, Process, Recorder, Times, Totals, TraceInfo
@@ -35,10 +35,10 @@ PARTS = [
 ]
 
 
-def look(time_s: float, *rows: tuple[int, int, int]) -> Look:
+def accesses_at(time_s: float, *rows: tuple[int, int, int]) -> RegionAccesses:
     """Rows of start, end and accesses."""
     columns = np.array(rows, np.uint64).reshape(-1, 3).T
-    return Look(round(time_s * SECOND), *columns)
+    return RegionAccesses(round(time_s * SECOND), *columns)
 
 
 def all_pages(part: Part) -> tuple[regions.Numbers, np.ndarray]:  # type: ignore[type-arg]
@@ -47,9 +47,9 @@ def all_pages(part: Part) -> tuple[regions.Numbers, np.ndarray]:  # type: ignore
 
 
 LOOKS = [
-    look(0.5, (HEAP, HEAP + 4 * PAGE, 20), (HEAP + 4 * PAGE, HEAP + 8 * PAGE, 0)),
-    look(1.2, (HEAP, HEAP + 8 * PAGE, 3), (MODEL + 2 * PAGE, MODEL + 6 * PAGE, 5)),
-    look(1.9, (MODEL + 5 * PAGE, MODEL + 65 * PAGE, 1)),
+    accesses_at(0.5, (HEAP, HEAP + 4 * PAGE, 20), (HEAP + 4 * PAGE, HEAP + 8 * PAGE, 0)),
+    accesses_at(1.2, (HEAP, HEAP + 8 * PAGE, 3), (MODEL + 2 * PAGE, MODEL + 6 * PAGE, 5)),
+    accesses_at(1.9, (MODEL + 5 * PAGE, MODEL + 65 * PAGE, 1)),
 ]
 
 
