@@ -101,7 +101,7 @@ def test_a_name_has_one_meaning(folder: str) -> None:
     """The names of classes and types. Those that begin with `_` are of one file."""
     meanings: dict[str, set[str]] = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        for node in _tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 meanings.setdefault(node.name, set()).add(f"class in {path.relative_to(ROOT)}")
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -121,7 +121,7 @@ def test_a_public_function_is_of_one_package() -> None:
     library = ROOT / "src" / "numascape"
     for path in sorted(library.rglob("*.py")):
         package = path.relative_to(library).with_suffix("").parts[0]
-        for node in ast.parse(path.read_text()).body if package not in VERBS else ():
+        for node in _tree(path).body if package not in VERBS else ():
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 packages.setdefault(node.name, set()).add(package)
     assert packages["diagnose"] == {"findings"}
@@ -197,12 +197,17 @@ def test_declared_functions_of_cpp_are_found() -> None:
 
 
 @cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def _functions() -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
     """All functions of Python, by file, line and name."""
     return {
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": node
         for path in sources(".py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
 
