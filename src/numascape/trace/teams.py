@@ -12,20 +12,30 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from numascape.trace.counting import count_columns
 from numascape.trace.derived import DerivedTrace
+from numascape.trace.once import kept_with
+from numascape.trace.repeated_pages import MIN_TEAMS, places_by_pages
 from numascape.trace.trace import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MIN_TEAMS: Final = 3
-"""Number of teams of equal size, from which they repeat the same work. Two teams may be two stages:
-the one reads what the other one wrote."""
+
+def places(trace: Trace) -> Mapping[int, int]:
+    """For each thread of a repeated team, the thread that had its place in the first such team.
+
+    The lives of the threads tell their teams, or else the pages that they use.
+    """
+    return kept_with(
+        trace,
+        "places in teams",
+        lambda: first_in_place(trace.threads) or places_by_pages(trace),
+    )
 
 
 def first_in_place(threads: pl.DataFrame) -> dict[int, int]:
@@ -76,7 +86,7 @@ class TraceOfTeams(DerivedTrace):
     @classmethod
     def of(cls, trace: Trace) -> Trace | Self:
         """`trace` itself, if no team is repeated."""
-        first = first_in_place(trace.threads)
+        first = places(trace)
         return cls(trace.path, trace.info, whole=trace, first=first) if first else trace
 
     @cached_property

@@ -13,7 +13,7 @@ from numascape.machine import open_machine
 from numascape.prediction.layout import laid_out_places
 from numascape.trace import Trace
 from numascape.trace.schema import SCHEMAS
-from numascape.trace.teams import TraceOfTeams, first_in_place
+from numascape.trace.teams import TraceOfTeams, first_in_place, places
 from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
@@ -91,6 +91,49 @@ def test_they_count_as_one_thread(steps: Trace) -> None:
     assert rows == [(0, 1, 15, 9), (1, 1, 15, 9), (2, 2, 15, 12), (3, 2, 15, 12)]
     assert teams.first_touch.sort("page")["thread"].to_list() == [1, 1, 2, 2]
     assert teams.threads.height == 7
+
+
+SHORT = [(10, 12), (13, 14)]
+"""A team whose first thread ends before the second one is created."""
+
+
+def of_short_teams(folder: Path, parts: list[list[int]]) -> Trace:
+    """Three teams of two threads. Each thread uses its part of four pages, which main touched."""
+    pattern = Pattern("short", 7)
+    array, other = pattern.structure("A", 4), pattern.structure("B", 4)
+    for number, part in enumerate(parts, 1):
+        pattern.access(array, np.array(part), number, 5, 5)
+        pattern.access(other, np.arange(4), number, 5, 0)
+    pattern.touch(array, np.arange(4), 0)
+    pattern.touch(other, np.arange(4), 0)
+    trace = write_pattern(pattern, folder / "short.numascape")
+    lives = [(a + by, b + by) for by in (0, 20, 40) for a, b in SHORT]
+    vars(trace)["threads"] = threads(*lives)
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        pytest.param(
+            [[0, 1], [2, 3]] * 3, {1: 1, 2: 2, 3: 1, 4: 2, 5: 1, 6: 2}, id="the same parts"
+        ),
+        pytest.param([[0, 1], [1, 2, 3]] * 3, {1: 1, 2: 2, 3: 1, 4: 2, 5: 1, 6: 2}, id="a border"),
+        pytest.param([[0, 1], [2, 3], [2, 3], [0, 1], [0, 1], [2, 3]], {}, id="any part"),
+        pytest.param([[0, 1, 2, 3]] * 6, {}, id="all of it"),
+        pytest.param([[]] * 6, {}, id="no part"),
+    ],
+)
+def test_pages_tell_the_places_in_short_teams(
+    parts: list[list[int]], found: dict[int, int], tmp_path: Path
+) -> None:
+    assert places(of_short_teams(tmp_path, parts)) == found
+
+
+def test_threads_that_live_together_are_one_team(tmp_path: Path) -> None:
+    trace = of_short_teams(tmp_path, [[0, 1], [2, 3]] * 3)
+    vars(trace)["threads"] = threads(*[(10 + number, 90) for number in range(6)])
+    assert places(trace) == {}
 
 
 def test_they_run_on_the_same_node(steps: Trace) -> None:

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads with the same place in successive teams, recognised by the pages that they use.
+
+The lives of threads do not always show their team. A thread of a short team may end before the next
+one is created. And a program that waits for the results of threads, but not for their ends, creates
+the next team while they still live.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+if TYPE_CHECKING:
+    from numascape.trace.trace import Trace
+
+MIN_TEAMS: Final = 3
+"""Number of teams of equal size, from which they repeat the same work. Two teams may be two stages:
+the one reads what the other one wrote."""
+
+MIN_COMMON_PAGES: Final = 0.5
+"""Share of the pages of two threads that both use, from which they have the same part of the work.
+It is less than 1 because of borders, and of pages that only one of them happened to use."""
+
+MAX_OTHER_PAGES: Final = 0.5
+"""Largest such share for two threads of one team, relative to that of two threads in the same
+place: otherwise, the places in a team have no parts of their own."""
+
+MAX_LIFE_TOGETHER: Final = 0.5
+"""Share of the shorter of two lives, up to which two threads hardly lived at the same time."""
+
+_MAX_USERS: Final = 0.75
+"""Share of the threads above which the users of a page say nothing about places in teams."""
+
+_PAGES: Final = 4096
+_STEPS: Final = 1 << 31
+"""Largest number of pages, and of steps to compare them for all pairs of threads. Of more pages,
+some are taken that are evenly spread."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def places_by_pages(trace: Trace) -> dict[int, int]:
+    """For each thread of repeated teams: the thread of the first team that has its place.
+
+    All threads of a process, except its main thread, must be in teams of one size, in the order of
+    their creation. Threads of other processes are left out.
+    """
+    found: dict[int, int] = {}
+    lives = trace.threads.select("process", "created_ns", "thread", "ended_ns")
+    for own in lives.sort("process", "thread").partition_by("process", maintain_order=True):
+        created = own[1:].sort("created_ns", "thread")
+        sizes = [size for size in _sizes(created.height) if _follow_each_other(created, size)]
+        if not sizes:
+            continue
+        numbers = created["thread"].to_list()
+        common = _common_pages(trace.accesses, numbers)
+        size = next((size for size in sizes if _repeats(common, size)), None)
+        if size is not None:
+            found |= {thread: numbers[at % size] for at, thread in enumerate(numbers)}
+    return found
+
+
+def _sizes(threads: int) -> list[int]:
+    """The sizes of three or more teams of equal size, smallest first."""
+    return [n for n in range(2, threads // MIN_TEAMS + 1) if threads % n == 0]
+
+
+def _follow_each_other(created: pl.DataFrame, size: int) -> bool:
+    """Whether most threads hardly live at the same time as the thread `size` places later."""
+    begin, end = (created[name].to_numpy().astype(float) for name in ("created_ns", "ended_ns"))
+    together = np.minimum(end[:-size], end[size:]) - np.maximum(begin[:-size], begin[size:])
+    shorter = np.minimum((end - begin)[:-size], (end - begin)[size:])
+    return bool(np.median(together / np.maximum(shorter, 1.0)) <= MAX_LIFE_TOGETHER)
+
+
+def _common_pages(accesses: pl.DataFrame, threads: list[int]) -> Floats:
+    """For each pair of threads: the share of their pages that both of them use."""
+    page = ["structure", "instance", "page"]
+    own = accesses.lazy().filter(pl.col("thread").is_in(threads))
+    used = own.select("thread", *page).unique().with_columns(users=pl.len().over(page))
+    several = used.filter(pl.col("users").is_between(2, _MAX_USERS * len(threads)))
+    rows = several.with_columns(row=pl.struct(page).rank("dense") - 1).collect()
+    if rows.is_empty():
+        return np.zeros((len(threads), len(threads)))
+    row = rows["row"].to_numpy().astype(np.int64)
+    every = max(1, (int(row.max()) + 1) // min(_PAGES, max(1, _STEPS // len(threads) ** 2)))
+    kept = row % every == 0
+    position = {thread: at for at, thread in enumerate(threads)}
+    column = rows["thread"].replace_strict(position, return_dtype=pl.Int64).to_numpy()
+    uses = np.zeros((int(row.max()) // every + 1, len(threads)), np.float32)
+    uses[row[kept] // every, column[kept]] = 1
+    both = (uses.T @ uses).astype(float)
+    either = both.diagonal()[:, None] + both.diagonal()[None, :] - both
+    return np.asarray(both / np.maximum(either, 1.0))
+
+
+def _repeats(common: Floats, size: int) -> bool:
+    """Whether threads in the same place use the same pages, and those of one team other ones."""
+    same = float(common.diagonal(size).mean())
+    others = max(float(common.diagonal(distance).mean()) for distance in range(1, size))
+    return same >= MIN_COMMON_PAGES and others <= MAX_OTHER_PAGES * same
