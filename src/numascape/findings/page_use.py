@@ -122,3 +122,16 @@ def page_use(rows: pl.DataFrame) -> PageUse:
         rows["page"].to_numpy()[chosen].astype(np.int64),
         counts.reshape(len(kept), len(threads)),
     )
+
+
+def first_touchers(use: PageUse, touched: pl.DataFrame) -> Integers | None:
+    """By page of `use`, its thread in `touched`, which are first touches of the structure.
+
+    -1 if it is not among them; None if there are none.
+    """
+    if touched.is_empty():
+        return None
+    pages = pl.DataFrame({"instance": use.instance, "page": use.page})
+    known = touched.select(pl.col("instance", "page", "thread").cast(pl.Int64))
+    joined = pages.join(known, on=["instance", "page"], how="left", maintain_order="left")
+    return joined["thread"].fill_null(-1).to_numpy()

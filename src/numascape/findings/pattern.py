@@ -6,16 +6,19 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
+import numpy.typing as npt
 
-from numascape.findings.page_use import Floats, PageUse
+from numascape.findings.page_use import Floats, Integers, PageUse
 from numascape.findings.thresholds import (
     MAX_BLOCK_RUNS,
     MAX_BOUNDARY_USERS,
     MAX_EVEN_SHARE_RATIO,
+    MAX_PAGE_WEIGHT,
     MIN_BOUNDARY_SHARE,
     MIN_CHANCE_ACCESSES,
     MIN_DOMINANT_SHARE,
     MIN_DRAWN_ACCESSES,
+    MIN_INNER_SHARE,
     MIN_ORDERED_PAGES,
     MIN_ORDERED_SHARE,
     MIN_PART_ENDS,
@@ -142,13 +145,45 @@ def randomness(use: PageUse) -> float:
     return float(variance.sum() / (mean * (1 - mean)).sum())
 
 
-def looked_up(use: PageUse) -> bool:
-    """Whether random threads use single entries of the pages, and not whole parts.
+def looked_up(use: PageUse, touchers: Integers | None = None) -> bool:
+    """Whether random threads use single entries of the pages, and not whole parts."""
+    return MIN_CHANCE_ACCESSES <= accesses_in_turn(use, touchers) < MIN_DRAWN_ACCESSES
 
-    If each access to a page has a random user, a page with n accesses has n draws.
+
+def accesses_in_turn(use: PageUse, touchers: Integers | None = None) -> float:
+    """How many accesses a thread makes to a page before another one does, if chance decides.
+
+    If each access to a page has a random user, a page with n accesses has n draws. These are no
+    draws, and do not count:
+
+    - what the thread has more of that touched a page first: it created what is on the page.
+      `touchers` are these threads;
+    - the counts of pages with the ends of instances, which are often estimated, because other
+      blocks are on these pages, too;
+    - that few pages with very many accesses have a user of their own, such as the page with the
+      allocator's data.
     """
-    per_page = float(use.weight.mean())
-    return MIN_CHANCE_ACCESSES <= randomness(use) * per_page < MIN_DRAWN_ACCESSES
+    inner = _between_ends(use)
+    shares, weight = use.shares[inner], use.weight[inner]
+    weight = np.minimum(weight, MAX_PAGE_WEIGHT * np.median(weight))
+    mean = np.average(shares, axis=0, weights=weight)
+    groups = np.zeros(len(weight), np.int64) if touchers is None else touchers[inner]
+    _, group = np.unique(groups, return_inverse=True)
+    size = np.bincount(group, weight)
+    usual = np.stack([np.bincount(group, weight * column) / size for column in shares.T], axis=1)
+    variance = np.average((shares - usual[group]) ** 2, axis=0, weights=weight)
+    possible = float((mean * (1 - mean)).sum())
+    return float(variance.sum() * weight.mean() / possible) if possible else 0.0
+
+
+def _between_ends(use: PageUse) -> npt.NDArray[np.bool_]:
+    """The pages that are not the first or the last of several instances; all if these are few."""
+    every = np.full(len(use.page), True)
+    if not np.diff(use.instance).any():
+        return every
+    inner = np.full(len(use.page), False)
+    inner[1:-1] = use.together[1:] & use.together[:-1]
+    return inner if use.mean(inner) >= MIN_INNER_SHARE else every
 
 
 def shared_by_a_rule(use: PageUse) -> bool:

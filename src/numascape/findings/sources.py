@@ -37,6 +37,7 @@ _LOCKS = re.compile(r"\b(?:mutex|Mutex|lock_guard|unique_lock|scoped_lock|pthrea
 _POOL = re.compile(
     r"\bstd::(?:async|execution::par)\b|\b(?:tbb|rayon|taskflow)::|\basio::(?:post|thread_pool)\b"
 )
+_C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
 _COMMENT = re.compile(r"\s*(?://|\*|/\*|!)")
 _ABOVE = 6
 """Number of lines directly above a loop that may belong to its directive."""
@@ -98,6 +99,14 @@ class Sources:
         if found is None:
             return Place(function, file, line)
         return Place(function, file, found[0], loop=True)
+
+    def touched(self, where: tuple[str, str, int], allocated: tuple[str, str, int]) -> Place | None:
+        """The loop or line around first touches; None if nothing is known.
+
+        If the C library made them, for example in memset, this is the place of the allocation.
+        """
+        place = self.around(*(allocated if _C_LIBRARY.match(where[0]) else where))
+        return place if str(place) else None
 
     def waits(self, file: str, line: int) -> bool:
         """Whether the line is in a loop that only waits until another thread changes something."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of
 from numascape.findings.nodes import Nodes
-from numascape.findings.page_use import PageUse, page_use
+from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
 from numascape.findings.pattern import (
     Pattern,
     looked_up,
@@ -40,7 +39,6 @@ from numascape.trace.format import PAGE_BYTES
 from numascape.trace.once import kept_with
 from numascape.trace.teams import TraceOfTeams
 
-_C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
 LINES = "memory_lines"
 """The column of a trace's accesses with the lines from memory, if they were counted."""
 
@@ -245,7 +243,13 @@ class Subject:
     def looked_up(self) -> bool:
         """Whether random threads use single entries; false if a schedule deals out the entries."""
         dealt_out = self.in_tasks or (self.schedule is not None and self.schedule.is_dynamic)
-        return not dealt_out and looked_up(self.use)
+        return not dealt_out and looked_up(self.use, self.touchers)
+
+    @cached_property
+    def touchers(self) -> Integers | None:
+        """The threads that touched the pages of `use` first; None without first touches."""
+        own = pl.col("structure") == self.structure
+        return first_touchers(self.use, self.run.trace.first_touch.filter(own))
 
     @cached_property
     def overlap(self) -> Overlap:
@@ -374,15 +378,9 @@ class Subject:
 
     @cached_property
     def touched_at(self) -> Place | None:
-        """The loop or line that touched most of its pages first.
-
-        If the C library touched them, for example in memset, the place of the allocation.
-        """
-        where = self.whole.place
-        if _C_LIBRARY.match(where[0]):
-            where = (self.row["function"], self.row["file"], self.row["line"])
-        place = self.run.sources.around(*where)
-        return place if str(place) else None
+        """The loop or line that touched most of its pages first."""
+        allocated = (self.row["function"], self.row["file"], self.row["line"])
+        return self.run.sources.touched(self.whole.place, allocated)
 
     @cached_property
     def initial_loop(self) -> ParallelLoop | None:

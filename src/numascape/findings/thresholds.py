@@ -210,6 +210,15 @@ MIN_DRAWN_ACCESSES = 128
 """Accesses to a page between two changes of its user, below which threads look up single entries:
 a quarter of the page's words. A schedule or a queue gives a thread a larger part at a time."""
 
+MAX_PAGE_WEIGHT = 4.0
+"""Accesses to a page, over those to the median page, up to which they count where chance is judged.
+A page with very many accesses has control data or a popular entry, and is not like the others. The
+same for what is handed on: the head and the tail of a ring are on one page."""
+
+MIN_INNER_SHARE = 0.1
+"""Share of the accesses on pages between the ends of instances, from which these pages are enough
+to judge chance without the ends."""
+
 MIN_CHANCE_ACCESSES = 0.5
 """The same number, below which threads share pages by a rule: if each access has a random user, it
 is 1 or more, because a user makes at least one access. With a rule, such as every fourth element,

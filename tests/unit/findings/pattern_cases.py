@@ -15,6 +15,7 @@ import polars as pl
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.pattern import (
+    accesses_in_turn,
     looked_up,
     parts_in_turn,
     parts_share_pages,
@@ -54,6 +55,26 @@ def are_parts(accesses: float) -> bool:
 def are_drawn(accesses: float) -> bool:
     """As for `are_parts`, far below that threshold."""
     return looked_up(use(accesses * np.eye(4)))
+
+
+def page_of_one_thread_counts(weight: float) -> bool:
+    """Pages with random users, and one page with `weight` times their accesses, all of thread 0.
+
+    Beyond the threshold, further accesses to this page change nothing.
+    """
+    shares = [[3, 5], [5, 3]] * 50
+    return accesses_in_turn(use([*shares, [8 * weight, 0]])) < accesses_in_turn(
+        use([*shares, [8 * (weight + 0.01), 0]])
+    )
+
+
+def pages_between_ends_are_enough(share: float) -> bool:
+    """Instances of three pages, of which only the middle one has random users."""
+    middle = 2 * share / (1 - share)
+    counts = [[1, 0], [middle / 2, middle / 2], [0, 1]] * 20
+    used = use(np.asarray(counts) * 1000)
+    instance, page = np.repeat(np.arange(20), 3), np.tile(np.arange(3), 20)
+    return accesses_in_turn(PageUse(used.threads, instance, page, used.counts)) == 0
 
 
 def is_user(even_share: float) -> bool:

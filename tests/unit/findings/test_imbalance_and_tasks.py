@@ -166,12 +166,14 @@ def test_a_pool_takes_what_threads_write_for_a_while(
     monkeypatch: pytest.MonkeyPatch, pattern: Use, known: dict[str, Any], taken: bool
 ) -> None:
     monkeypatch.setattr(changing_users, "written_share", lambda _: known.get("written", 0.02))
-    monkeypatch.setattr(changing_users, "randomness", lambda _: 0.25)
+    in_turn = known.get("accesses", 512) / 4
+    monkeypatch.setattr(changing_users, "accesses_in_turn", lambda *_: in_turn)
     monkeypatch.setattr(changing_users, "users_change", lambda _: not known.get("in_order"))
     subject: Any = SimpleNamespace(
         run=SimpleNamespace(takes_next_part=not known.get("openmp", False)),
         pattern=pattern,
-        use=SimpleNamespace(weight=np.full(4, known.get("accesses", 512))),
+        use=None,
+        touchers=None,
         whole=SimpleNamespace(first_toucher_share=known.get("serial", 0.79)),
         far_from=lambda share: known.get("far", 0.25) >= share,
     )

@@ -12,6 +12,7 @@ import pytest
 from numascape.findings.page_use import PageUse, page_use
 from numascape.findings.pattern import (
     Pattern,
+    accesses_in_turn,
     boundary_share,
     looked_up,
     parts_share_pages,
@@ -53,6 +54,14 @@ def test_a_tenth_of_the_mean_takes_part_in_the_work() -> None:
 def test_128_accesses_between_two_users_are_a_part() -> None:
     assert not looked_up(use([[128, 0], [0, 128]]))
     assert looked_up(use([[127, 0], [0, 127]]))
+
+
+def test_what_the_first_toucher_has_more_is_no_chance() -> None:
+    # Thread 0 created what is on pages 0 and 1, and thread 1 the rest.
+    shares = use([[800, 200], [804, 196], [200, 800], [196, 804]])
+    assert not looked_up(shares)
+    assert looked_up(use([[3, 5], [5, 3]]), np.array([0, 0]))
+    assert accesses_in_turn(shares, np.array([0, 0, 1, 1])) == pytest.approx(0.016)
 
 
 def test_with_less_than_half_an_access_between_two_users_these_follow_a_rule() -> None:

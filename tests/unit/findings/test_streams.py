@@ -23,6 +23,14 @@ def test_a_ring_belongs_to_its_producer_and_its_consumer() -> None:
     assert {one.kind for one in found} == {Kind.PRODUCER_CONSUMER, Kind.PARTITIONED}
 
 
+def test_the_words_that_control_a_ring_are_not_its_data() -> None:
+    pattern = handed()
+    # Both threads count up its head and tail, which are on its first page, and wait for them.
+    for thread in (1, 2):
+        pattern.access(0, np.array([0]), thread, 200 * FILLED, 20 * FILLED)
+    assert Kind.PRODUCER_CONSUMER in kinds(run_of(pattern))
+
+
 @pytest.mark.parametrize(("same_bytes", "kind"), [(1000, None), (0, Kind.LINE_FALSE_SHARING)])
 def test_what_is_handed_on_is_no_second_problem_of_its_lines(
     same_bytes: int, kind: Kind | None

@@ -13,6 +13,7 @@ import pytest
 from numascape.analysis.iterations import ParallelLoop
 from numascape.findings.finding import Place
 from numascape.findings.pattern import Pattern, main_users_change, users_change
+from numascape.findings.sources import Sources
 from numascape.findings.subject import Run, Subject
 from numascape.trace.format import PAGE_BYTES
 from unit.findings.pattern_cases import use
@@ -53,7 +54,7 @@ def test_the_loop_of_the_first_touches_is_in_their_file(touched: Any, loop: Any)
     ],
 )
 def test_what_the_c_library_touches_is_the_allocations(function: str, place: Any) -> None:
-    sources = SimpleNamespace(around=lambda *where: Place(*where))
+    sources = Sources(None)
     whole = SimpleNamespace(place=(function, "/src/a.c", 9))
     row = {"function": "make", "file": "/src/a.c", "line": 7}
     run = SimpleNamespace(sources=sources)
@@ -107,7 +108,8 @@ def test_random_threads_use_single_entries_unless_a_schedule_deals_them_out(
 ) -> None:
     known = schedule and SimpleNamespace(is_dynamic=schedule == "dynamic")
     used = use([[accesses, 0], [0, accesses]])
-    assert value("looked_up", use=used, in_tasks=tasks, schedule=known) is single
+    of = {"use": used, "touchers": None, "in_tasks": tasks, "schedule": known}
+    assert value("looked_up", **of) is single
 
 
 @pytest.mark.parametrize(

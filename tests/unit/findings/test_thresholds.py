@@ -79,6 +79,8 @@ CASES = {
     "MIN_USER_SPREAD": Case(patterns.users_are_drawn, 0.0147, 0.0153, True),
     "MIN_THREADS_OF_CHANCE": Case(patterns.one_thread_varies, 3, 4, False),
     "MIN_DRAWN_ACCESSES": Case(patterns.are_parts, 127, 129, True),
+    "MAX_PAGE_WEIGHT": Case(patterns.page_of_one_thread_counts, 3.9, 4.1, False),
+    "MIN_INNER_SHARE": Case(patterns.pages_between_ends_are_enough, 0.098, 0.102, True),
     "MIN_CHANCE_ACCESSES": Case(patterns.are_drawn, 0.49, 0.51, True),
     "MIN_ROLES": Case(streams.threads_have_roles, 0.49, 0.51, True),
     "MIN_HANDED_SHARE": Case(streams.most_is_handed_on, 0.49, 0.51, True),

@@ -14,7 +14,7 @@ from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
-from numascape.findings.pattern import Pattern, randomness, users_change
+from numascape.findings.pattern import Pattern, accesses_in_turn, randomness, users_change
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
@@ -187,8 +187,7 @@ def _taken_by_pool(subject: Subject) -> bool:
     if not subject.run.takes_next_part or written_share(subject) <= MAX_WRITTEN_SHARE:
         return False
     if subject.pattern in (Pattern.SHARED, Pattern.GROUPS):
-        per_page = float(subject.use.weight.mean())
-        return randomness(subject.use) * per_page >= MIN_DRAWN_ACCESSES
+        return accesses_in_turn(subject.use, subject.touchers) >= MIN_DRAWN_ACCESSES
     return (
         subject.pattern is Pattern.SPLIT
         and subject.whole.first_toucher_share < MIN_SERIAL_SHARE

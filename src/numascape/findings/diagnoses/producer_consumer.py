@@ -19,6 +19,7 @@ from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thread_groups import has_separate_groups
 from numascape.findings.thresholds import (
+    MAX_PAGE_WEIGHT,
     MAX_READS_PER_WRITE,
     MIN_CACHE_RESIDENT_BYTES,
     MIN_FILLS,
@@ -113,16 +114,16 @@ def _is_stream(subject: Subject, handed: Handed) -> bool:
 def _handed(run: Run) -> dict[int, Handed]:
     """What threads did outside of parallel regions while others lived, by structure.
 
-    Only of structures in which threads have roles there; only for them, pages are compared.
+    Only of structures in which threads have roles there.
     """
     loose = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
-    rows = used_while_others_lived(run.trace, loose)
-    by_thread = rows.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
+    pages = _without_control_words(used_while_others_lived(run.trace, loose))
+    by_thread = pages.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
     found = {}
     for (structure,), table in (
         by_thread.sort("thread").partition_by("structure", as_dict=True).items()
     ):
-        reads, writes = int(table["reads"].sum()), int(table["writes"].sum())
+        reads, writes = float(table["reads"].sum()), float(table["writes"].sum())
         if not reads or not writes:
             continue
         parts = table.with_columns(pl.col("reads") / reads, pl.col("writes") / writes)
@@ -131,23 +132,37 @@ def _handed(run: Run) -> dict[int, Handed]:
             continue
         least = MIN_USER_SHARE / table.height
         found[int(structure)] = Handed(
-            reads=reads,
-            writes=writes,
+            reads=round(reads),
+            writes=round(writes),
             roles=roles,
-            others=share_of(float(_read_by_others(rows, int(structure))), reads),
+            others=share_of(_read_by_others(pages, int(structure)), reads),
             producers=tuple(parts.filter(pl.col("writes") >= least)["thread"]),
             consumers=tuple(parts.filter(pl.col("reads") >= least)["thread"]),
         )
     return found
 
 
-def _read_by_others(rows: pl.DataFrame, structure: int) -> int:
-    """Reads of the structure's written pages by threads that do not write the page."""
-    used = (
-        rows.filter(pl.col("structure") == structure)
-        .group_by(*PAGE, "thread")
-        .agg(pl.col("reads", "writes").sum())
+def _without_control_words(rows: pl.DataFrame) -> pl.DataFrame:
+    """structure, instance, page, thread, reads, writes of pages; very many accesses count less.
+
+    Both sides read and write the head and the tail of a ring, which are on one page. This says
+    nothing about the data on the other pages.
+    """
+    used = rows.lazy().group_by(*PAGE, "thread").agg(pl.col("reads", "writes").sum())
+    pages = used.group_by(PAGE).agg(total=(pl.col("reads") + pl.col("writes")).sum())
+    most = MAX_PAGE_WEIGHT * pl.col("total").median().over("structure")
+    counted = pages.with_columns(counted=(most / pl.col("total")).clip(upper_bound=1.0))
+    return (
+        used.join(counted, on=PAGE)
+        .with_columns(pl.col("reads", "writes") * pl.col("counted"))
+        .drop("total", "counted")
+        .collect()
     )
+
+
+def _read_by_others(pages: pl.DataFrame, structure: int) -> float:
+    """Reads of the structure's written pages by threads that do not write the page."""
+    used = pages.filter(pl.col("structure") == structure)
     written = pl.col("writes").sum().over(PAGE)
     by_others = used.filter(pl.col("writes") <= MIN_USER_SHARE * written, written > 0)
-    return int(by_others["reads"].sum())
+    return float(by_others["reads"].sum())
