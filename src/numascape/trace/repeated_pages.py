@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads with the same place in successive teams, recognised by the pages that they use.
 
-The lives of threads do not always show their team. A thread of a short team may end before the next
-one is created. And a program that waits for the results of threads, but not for their ends, creates
-the next team while they still live.
+Two teams can be two stages, or divide the same work in the same way, for example to fill an array
+and to compute. And lives do not always show the team of a thread: a thread of a short team may end
+before the next one is created, and a program that waits for the results of threads, but not for
+their ends, creates the next team while they still live.
 """
 
 from __future__ import annotations
@@ -16,10 +17,6 @@ import polars as pl
 
 if TYPE_CHECKING:
     from numascape.trace.trace import Trace
-
-MIN_TEAMS: Final = 3
-"""Number of teams of equal size, from which they repeat the same work. Two teams may be two stages:
-the one reads what the other one wrote."""
 
 MIN_COMMON_PAGES: Final = 0.5
 """Share of the pages of two threads that both use, from which they have the same part of the work.
@@ -43,30 +40,38 @@ some are taken that are evenly spread."""
 Floats = npt.NDArray[np.float64]
 
 
-def places_by_pages(trace: Trace) -> dict[int, int]:
+def by_pages(trace: Trace, created: pl.DataFrame, teams: list[list[int]]) -> dict[int, int]:
     """For each thread of repeated teams: the thread of the first team that has its place.
 
-    All threads of a process, except its main thread, must be in teams of one size, in the order of
-    their creation. Threads of other processes are left out.
+    `created` are rows of the trace's threads, of one process without its main thread; `teams` are
+    the teams that their lives show. Either two of these teams have the same size, or all threads
+    are in teams of one size, in the order of their creation.
     """
+    if created.height < 4:
+        return {}
     found: dict[int, int] = {}
-    lives = trace.threads.select("process", "created_ns", "thread", "ended_ns")
-    for own in lives.sort("process", "thread").partition_by("process", maintain_order=True):
-        created = own[1:].sort("created_ns", "thread")
-        sizes = [size for size in _sizes(created.height) if _follow_each_other(created, size)]
-        if not sizes:
-            continue
-        numbers = created["thread"].to_list()
-        common = _common_pages(trace.accesses, numbers)
-        size = next((size for size in sizes if _repeats(common, size)), None)
-        if size is not None:
-            found |= {thread: numbers[at % size] for at, thread in enumerate(numbers)}
-    return found
+    for size in sorted({len(team) for team in teams if len(team) > 1}):
+        alike = [thread for team in teams if len(team) == size for thread in team]
+        if len(alike) > size and _repeats(_common_pages(trace.accesses, alike), size):
+            found |= _in_teams(alike, size)
+    if found:
+        return found
+    ordered = created.sort("created_ns", "thread")
+    sizes = [size for size in _sizes(ordered.height) if _follow_each_other(ordered, size)]
+    if not sizes:
+        return {}
+    threads = ordered["thread"].to_list()
+    common = _common_pages(trace.accesses, threads)
+    return next((_in_teams(threads, size) for size in sizes if _repeats(common, size)), {})
+
+
+def _in_teams(threads: list[int], size: int) -> dict[int, int]:
+    return {thread: threads[at % size] for at, thread in enumerate(threads)}
 
 
 def _sizes(threads: int) -> list[int]:
-    """The sizes of three or more teams of equal size, smallest first."""
-    return [n for n in range(2, threads // MIN_TEAMS + 1) if threads % n == 0]
+    """The sizes of two or more teams of equal size, smallest first."""
+    return [size for size in range(2, threads // 2 + 1) if threads % size == 0]
 
 
 def _follow_each_other(created: pl.DataFrame, size: int) -> bool:

@@ -12,48 +12,58 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import polars as pl
 
 from numascape.trace.counting import count_columns
 from numascape.trace.derived import DerivedTrace
 from numascape.trace.once import kept_with
-from numascape.trace.repeated_pages import MIN_TEAMS, places_by_pages
+from numascape.trace.repeated_pages import by_pages
 from numascape.trace.trace import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+MIN_TEAMS: Final = 3
+"""Number of teams of equal size, from which they repeat the same work. Two teams may be two stages,
+of which the pages tell whether they divide the work alike."""
+
+
 def places(trace: Trace) -> Mapping[int, int]:
     """For each thread of a repeated team, the thread that had its place in the first such team.
 
-    The lives of the threads tell their teams, or else the pages that they use.
+    The main thread of a process is in no team. Threads of teams that are not repeated are left out.
     """
-    return kept_with(
-        trace,
-        "places in teams",
-        lambda: first_in_place(trace.threads) or places_by_pages(trace),
-    )
+    return kept_with(trace, "places in teams", lambda: _places(trace))
 
 
-def first_in_place(threads: pl.DataFrame) -> dict[int, int]:
-    """For each thread of a repeated team, the thread that had its place in the first such team.
-
-    `threads` is a trace's table. The main thread of a process is in no team. A team ends when all
-    of its threads have ended. Threads of teams that are not repeated are left out.
-    """
+def _places(trace: Trace) -> dict[int, int]:
+    """Where lives do not show three or more teams of a size, the pages decide."""
+    lives = trace.threads.select("process", "created_ns", "thread", "ended_ns")
     found: dict[int, int] = {}
-    rows = threads.select("process", "created_ns", "thread", "ended_ns").sort("process", "thread")
-    for own in rows.partition_by("process", maintain_order=True):
-        by_size: dict[int, list[list[int]]] = defaultdict(list)
-        for team in teams_of(own[1:]):
-            by_size[len(team)].append(team)
-        for size, teams in by_size.items():
-            if size > 1 and len(teams) >= MIN_TEAMS:
-                for team in teams:
-                    found |= dict(zip(team, teams[0], strict=True))
+    for own in lives.sort("process", "thread").partition_by("process", maintain_order=True):
+        here = by_lives(own[1:])
+        if not here:
+            here = by_pages(trace, own[1:], teams_of(own[1:]))
+        found |= here
+    return found
+
+
+def by_lives(created: pl.DataFrame) -> dict[int, int]:
+    """The places in three or more teams of the same size. A team ends when all its threads have.
+
+    `created` are rows of a trace's table, of one process without its main thread.
+    """
+    by_size: dict[int, list[list[int]]] = defaultdict(list)
+    for team in teams_of(created):
+        by_size[len(team)].append(team)
+    found: dict[int, int] = {}
+    for size, teams in by_size.items():
+        if size > 1 and len(teams) >= MIN_TEAMS:
+            for team in teams:
+                found |= dict(zip(team, teams[0], strict=True))
     return found
 
 

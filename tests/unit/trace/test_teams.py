@@ -13,7 +13,7 @@ from numascape.machine import open_machine
 from numascape.prediction.layout import laid_out_places
 from numascape.trace import Trace
 from numascape.trace.schema import SCHEMAS
-from numascape.trace.teams import TraceOfTeams, first_in_place, places
+from numascape.trace.teams import TraceOfTeams, by_lives, places
 from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
@@ -35,7 +35,7 @@ def later(by: int) -> list[tuple[int, int]]:
 
 
 def test_the_threads_of_three_equal_teams_have_the_places_of_the_first() -> None:
-    assert first_in_place(threads(*TEAM, *later(20), *later(50))) == {
+    assert by_lives(threads(*TEAM, *later(20), *later(50))[1:]) == {
         1: 1,
         3: 1,
         5: 1,
@@ -56,17 +56,12 @@ def test_the_threads_of_three_equal_teams_have_the_places_of_the_first() -> None
     ],
 )
 def test_other_threads_have_their_own_places(lives: list[tuple[int, int]]) -> None:
-    assert first_in_place(threads(*lives)) == {}
+    assert by_lives(threads(*lives)[1:]) == {}
 
 
 def test_teams_of_another_size_between_them_do_not_matter() -> None:
-    found = first_in_place(threads(*TEAM, (35, 36), *later(40), *later(70)))
+    found = by_lives(threads(*TEAM, (35, 36), *later(40), *later(70))[1:])
     assert found == {1: 1, 2: 2, 4: 1, 5: 2, 6: 1, 7: 2}
-
-
-def test_teams_are_of_one_process() -> None:
-    both = pl.concat([threads(*TEAM, *later(20)), threads(*later(50), process=1, first=9)])
-    assert first_in_place(both) == {}
 
 
 @pytest.fixture
@@ -97,28 +92,28 @@ SHORT = [(10, 12), (13, 14)]
 """A team whose first thread ends before the second one is created."""
 
 
-def of_short_teams(folder: Path, parts: list[list[int]]) -> Trace:
-    """Three teams of two threads. Each thread uses its part of four pages, which main touched."""
-    pattern = Pattern("short", 7)
+def of_parts(folder: Path, parts: list[list[int]], table: pl.DataFrame) -> Trace:
+    """Each thread but main uses its part of the four pages of A, and all of B."""
+    pattern = Pattern("parts", 1 + len(parts))
     array, other = pattern.structure("A", 4), pattern.structure("B", 4)
     for number, part in enumerate(parts, 1):
-        pattern.access(array, np.array(part), number, 5, 5)
+        pattern.access(array, np.array(part, np.int64), number, 5, 5)
         pattern.access(other, np.arange(4), number, 5, 0)
     pattern.touch(array, np.arange(4), 0)
     pattern.touch(other, np.arange(4), 0)
-    trace = write_pattern(pattern, folder / "short.numascape")
-    lives = [(a + by, b + by) for by in (0, 20, 40) for a, b in SHORT]
-    vars(trace)["threads"] = threads(*lives)
+    trace = write_pattern(pattern, folder / "parts.numascape")
+    vars(trace)["threads"] = table
     return trace
+
+
+ALIKE = {1: 1, 2: 2, 3: 1, 4: 2, 5: 1, 6: 2}
 
 
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        pytest.param(
-            [[0, 1], [2, 3]] * 3, {1: 1, 2: 2, 3: 1, 4: 2, 5: 1, 6: 2}, id="the same parts"
-        ),
-        pytest.param([[0, 1], [1, 2, 3]] * 3, {1: 1, 2: 2, 3: 1, 4: 2, 5: 1, 6: 2}, id="a border"),
+        pytest.param([[0, 1], [2, 3]] * 3, ALIKE, id="the same parts"),
+        pytest.param([[0, 1], [1, 2, 3]] * 3, ALIKE, id="a border"),
         pytest.param([[0, 1], [2, 3], [2, 3], [0, 1], [0, 1], [2, 3]], {}, id="any part"),
         pytest.param([[0, 1, 2, 3]] * 6, {}, id="all of it"),
         pytest.param([[]] * 6, {}, id="no part"),
@@ -127,13 +122,33 @@ def of_short_teams(folder: Path, parts: list[list[int]]) -> Trace:
 def test_pages_tell_the_places_in_short_teams(
     parts: list[list[int]], found: dict[int, int], tmp_path: Path
 ) -> None:
-    assert places(of_short_teams(tmp_path, parts)) == found
+    lives = [(a + by, b + by) for by in (0, 20, 40) for a, b in SHORT]
+    assert places(of_parts(tmp_path, parts, threads(*lives))) == found
 
 
 def test_threads_that_live_together_are_one_team(tmp_path: Path) -> None:
-    trace = of_short_teams(tmp_path, [[0, 1], [2, 3]] * 3)
-    vars(trace)["threads"] = threads(*[(10 + number, 90) for number in range(6)])
-    assert places(trace) == {}
+    together = threads(*[(10 + number, 90) for number in range(6)])
+    assert places(of_parts(tmp_path, [[0, 1], [2, 3]] * 3, together)) == {}
+
+
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [
+        pytest.param([[0, 1], [2, 3]], {1: 1, 2: 2, 3: 1, 4: 2}, id="fills, and computes"),
+        pytest.param([[0, 2], [1, 3]], {}, id="another division"),
+    ],
+)
+def test_two_teams_with_the_same_parts_have_the_same_places(
+    second: list[list[int]], found: dict[int, int], tmp_path: Path
+) -> None:
+    parts = [[0, 1], [2, 3], *second, [0, 1, 2, 3]]
+    assert places(of_parts(tmp_path, parts, threads(*TEAM, *later(20), (60, 70)))) == found
+
+
+def test_teams_are_of_one_process(tmp_path: Path) -> None:
+    both = pl.concat([threads(*TEAM), threads(*later(20), process=1, first=3)])
+    parts = [[0, 1], [2, 3], [], [0, 1], [2, 3]]
+    assert places(of_parts(tmp_path, parts, both)) == {}
 
 
 def test_they_run_on_the_same_node(steps: Trace) -> None:
