@@ -29,7 +29,7 @@ from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
 from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_LINE_PAIRS, MIN_STRUCTURE_SHARE
 from numascape.findings.waiting import used_while_waiting
-from numascape.findings.work import measured_work, work_rows
+from numascape.findings.work import measured_work, work_and_fills
 from numascape.machine.description import Machine
 from numascape.naming.frames import is_library_code
 from numascape.quantities import share_of
@@ -146,20 +146,21 @@ class Run:
     def _least(self) -> float:
         return max(1.0, MIN_STRUCTURE_SHARE * self.accesses)
 
-    @cached_property
+    @property
     def work(self) -> pl.DataFrame:
-        """The `rows` that are work on the structure; if they are first touches, all of them."""
+        """The `rows` that are work on the structure."""
+        return self.work_and_fills[0]
+
+    @cached_property
+    def work_and_fills(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The work (of first touches: all), and what only filled structures in parallel."""
         if only_touches(self.trace):
-            return self.rows
-        return kept_with(self.trace, "work", lambda: work_rows(self.trace, self.rows))
+            return self.rows, self.rows.clear()
+        return kept_with(self.trace, "work", lambda: work_and_fills(self.trace, self.rows))
 
     def subject(self, structure: int) -> Subject | None:
         """The subject of this structure; None if the structure has too few accesses."""
-        return self._by_number.get(structure)
-
-    @cached_property
-    def _by_number(self) -> dict[int, Subject]:
-        return {subject.structure: subject for subject in self.subjects}
+        return next((one for one in self.subjects if one.structure == structure), None)
 
     @cached_property
     def subjects(self) -> tuple[Subject, ...]:
@@ -267,14 +268,14 @@ class Subject:
         seen = self.run.trace.seen_lines.filter(own, pl.col("thread").is_in(self.threads))
         if seen.is_empty():
             return seen
-        return seen.join(self.rows, on=["thread", "phase"], how="semi")
+        fills = self.run.work_and_fills[1].filter(pl.col("structure") == self.structure)
+        return seen.join(pl.concat([self.rows, fills]), on=["thread", "phase"], how="semi")
 
     @cached_property
     def is_dealt_out(self) -> bool:
         """Whether threads of a program without OpenMP take the next part when they are free.
 
-        Each page then has one user, but these are in no order. A stencil reads the borders of its
-        neighbours' parts, which changes the users of pages there, but not the main user.
+        Each page then has one user, in no order. A stencil's borders do not change main users.
         """
         return (
             self.pattern is Pattern.SPLIT

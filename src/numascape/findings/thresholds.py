@@ -66,6 +66,11 @@ MAX_WORK_OF_INITIALISER = 4.0
 """Above this many times the mean accesses of the other threads, the initialising thread does
 something else than they do, for example a check."""
 
+MIN_WORK_AFTER_FILL = 1.0
+"""Accesses of other threads or phases, over those of threads that filled a structure together, from
+which filling is no part of the work: each element is then used at least once after it is written.
+"""
+
 MAX_PART_OF_PAGES = 0.6
 """Share of the used pages below which a thread has its own part. Two halves with an overlap are a
 little more than 0.5 each."""

@@ -22,6 +22,7 @@ import polars as pl
 from numascape.analysis.collecting import collected
 from numascape.analysis.facts import Facts, per_thread_pages, structure_facts
 from numascape.analysis.sharing import PAGE
+from numascape.findings.fills import without_fills, without_fills_by_teams
 from numascape.findings.thresholds import (
     MAX_PARALLEL_SHARE,
     MAX_PART_OF_PAGES,
@@ -38,23 +39,25 @@ from numascape.trace.phase import loose_phases
 _COUNT = pl.col("reads") + pl.col("writes")
 
 
-def work_rows(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `accesses` (some of the trace's) that are work; same columns."""
+def work_and_fills(trace: Trace, accesses: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of `accesses` (some of the trace's) that are work, and those that only fill."""
     loose = pl.col("phase").is_in(loose_phases(trace))
     used = accesses.filter(_COUNT > 0)
     initialisers = _initialisers(trace, used)
     parallel = collected(_parallel(used).filter(~loose), used.height)
     bound = used.filter(~loose).join(parallel, on=["structure", "phase"], how="semi")
+    bound, fills = without_fills(bound, trace.first_touch, trace.phases)
     free = used.filter(loose)
     free = _without(free, initialisers)
     free = used_while_others_lived(trace, free)
+    free, by_teams = without_fills_by_teams(free, trace.first_touch, trace.threads)
     free = _without(free, _overseers(trace, free))
     # Outside regions, the few accesses of a single thread do not count as work of several threads.
     beside = free.join(bound.select("structure").unique(), on="structure", how="semi")
     several = collected(_parallel(beside), beside.height)
     beside = beside.join(several, on=["structure", "phase"], how="semi")
     alone = free.join(bound.select("structure").unique(), on="structure", how="anti")
-    return pl.concat([bound, beside, alone])
+    return pl.concat([bound, beside, alone]), pl.concat([fills, by_teams])
 
 
 def measured_work(

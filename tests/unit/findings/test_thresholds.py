@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from numascape.findings import thresholds
+from unit.findings import fill_cases as fills
 from unit.findings import line_cases as lines
 from unit.findings import node_cases as nodes
 from unit.findings import pattern_cases as patterns
@@ -44,6 +45,7 @@ CASES = {
     "MIN_WORK_OF_INITIALISER": Case(runs.initialiser_works, 0.49, 0.51, True),
     "MAX_WORK_OF_INITIALISER": Case(runs.initialiser_works, 3.95, 4.05, False),
     "MAX_PART_OF_PAGES": Case(lambda part: runs.main_works(1.0, part), 0.59, 0.61, True),
+    "MIN_WORK_AFTER_FILL": Case(fills.is_used_enough_after_fill, 0.98, 1.02, True),
     "DEFAULT_CACHE_BYTES": Case(runs.fits_the_cache, 31 << 12, 33 << 12, False),
     "MIN_CACHE_RESIDENT_SHARE": Case(runs.cached_is_reported, 0.049, 0.051, True),
     "MIN_CACHE_RESIDENT_BYTES": Case(runs.size_is_reported, 127, 128, True),

@@ -101,7 +101,8 @@ def diagnose(subject: Subject) -> Finding | None:
         return _in_turn(subject)
     if has_regular_parts(subject) and not _share_bytes(subject):
         return _in_each_page(subject)
-    if subject.pattern in _SHARING and has_own_lines(subject):
+    own = subject.pattern in _SHARING and has_own_lines(subject)
+    if own and not _reads_once_at_random(subject):
         return _on_own_lines(subject)
     if subject.pattern is not Pattern.PARTS_SHARE_PAGES:
         return None
@@ -139,6 +140,14 @@ def diagnose(subject: Subject) -> Finding | None:
         place=subject.used_at,
         nearer=subject.foreign,
     )
+
+
+def _reads_once_at_random(subject: Subject) -> bool:
+    """Whether chance decides which thread reads an entry: with one reader each, these are no parts.
+
+    A breadth-first search reads the edges of each vertex once, in any thread.
+    """
+    return subject.looked_up and written_share(subject) <= MAX_WRITTEN_SHARE
 
 
 def _share_bytes(subject: Subject) -> bool:

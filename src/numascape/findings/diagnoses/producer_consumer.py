@@ -14,6 +14,7 @@ import polars as pl
 
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import pin
+from numascape.findings.fills import without_fills_by_teams
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run, Subject
@@ -117,7 +118,9 @@ def _handed(run: Run) -> dict[int, Handed]:
     Only of structures in which threads have roles there.
     """
     loose = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
-    pages = _without_control_words(used_while_others_lived(run.trace, loose))
+    together = used_while_others_lived(run.trace, loose)
+    work, _ = without_fills_by_teams(together, run.trace.first_touch, run.trace.threads)
+    pages = _without_control_words(work)
     by_thread = pages.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
     found = {}
     for (structure,), table in (

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several threads fill in parallel is judged by the work that follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from numascape.findings import Kind, examine, findings_of
+from synthetic.patterns import Pattern
+from unit.findings.fill_cases import FILL, PAGES, kind, looked_up_after_fill
+from unit.findings.run_cases import kinds, run_of, subject_of
+
+
+def test_what_is_only_read_after_it_was_filled_can_have_copies() -> None:
+    (finding,) = (f for f in findings_of(run_of(looked_up_after_fill())) if f.structure == 0)
+    assert finding.kind is Kind.SHARED_READ_MOSTLY
+    assert any("copy on each node" in advice for advice in finding.advice)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        pytest.param({"filled_reads": FILL + 1}, id="mainly reads"),
+        pytest.param({"repeated": 2}, id="fills it again"),
+        pytest.param({"touched": 0.7}, id="others touch first"),
+        pytest.param({"reads": 0.5 * FILL}, id="hardly used later"),
+    ],
+)
+def test_a_phase_that_does_more_than_fill_is_work(known: dict[str, Any]) -> None:
+    assert Kind.SHARED_READ_MOSTLY not in kind(**known)
+
+
+def test_the_lines_of_the_filling_still_tell_who_uses_which_part() -> None:
+    pattern = looked_up_after_fill()
+    for phase in (1, 2):
+        for thread in (0, 1):
+            pattern.see(0, 0, thread, 0xFFFF, phase=phase)
+    subject = subject_of(run_of(pattern))
+    assert set(subject.rows["phase"]) == {2}
+    assert set(subject._seen_lines["phase"]) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("later", "writes", "found"),
+    [
+        pytest.param(4, FILL, Kind.SHARED_READ_MOSTLY, id="all look up"),
+        pytest.param(4, 8 * FILL, Kind.SHARED_READ_MOSTLY, id="filled by bytes"),
+        pytest.param(1, FILL, Kind.REMOTE_FIRST_TOUCH, id="one reads all"),
+    ],
+)
+def test_a_team_of_threads_fills_for_another_one(later: int, writes: int, found: Kind) -> None:
+    pattern = Pattern("stages", 5 + later)
+    table = pattern.structure("table", PAGES)
+    for thread, part in enumerate(np.array_split(np.arange(PAGES), 4), 1):
+        pattern.access(table, part, thread, 0, writes)
+        pattern.touch(table, part, thread)
+    for thread in range(5, 5 + later):
+        pattern.access(table, np.arange(PAGES), thread, 4 * writes // later, 0)
+    lives = [(0, 100), *[(10, 20)] * 4, *[(30, 40)] * later]
+    run = run_of(pattern)
+    vars(run.trace)["threads"] = run.trace.threads.with_columns(
+        created_ns=pl.Series([begin for begin, _ in lives], dtype=pl.UInt64),
+        ended_ns=pl.Series([end for _, end in lives], dtype=pl.UInt64),
+    )
+    assert kinds(examine(run.trace)) == {found}
