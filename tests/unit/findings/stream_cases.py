@@ -64,15 +64,15 @@ def is_written_as_often(reads_per_write: float) -> bool:
 
 
 def threads_have_roles(share: float) -> bool:
-    """The writer makes all but this share of the reads, and the pages are its own while it does."""
+    """Blocks that are filled once. The writers make all but this share of the reads of others'."""
     pattern = Pattern("ring", 4)
     page = np.arange(PAGES)
-    ring = pattern.structure("ring", PAGES)
+    ring = pattern.structure("ring", PAGES, instances=16)
     # Two threads write half of the pages each, and read those of the other; a third one reads all.
     for writer, pages, others in ((1, page[:50], page[50:]), (2, page[50:], page[:50])):
-        pattern.access(ring, pages, writer, 0, FILLED)
-        pattern.access(ring, others, writer, round(FILLED * (1 - share)), 0)
-    pattern.access(ring, page, 3, round(FILLED * share), 0)
+        pattern.access(ring, pages, writer, 0, PAGE // 2)
+        pattern.access(ring, others, writer, round(PAGE // 2 * (1 - share)), 0)
+    pattern.access(ring, page, 3, round(PAGE // 2 * share), 0)
     pattern.touch(ring, page, np.where(page < 50, 1, 2))
     return _is_stream(pattern)
 

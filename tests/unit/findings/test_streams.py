@@ -31,6 +31,21 @@ def test_the_words_that_control_a_ring_are_not_its_data() -> None:
     assert Kind.PRODUCER_CONSUMER in kinds(run_of(pattern))
 
 
+@pytest.mark.parametrize("often", [True, False])
+def test_messages_that_all_threads_send_and_receive_are_handed_on(often: bool) -> None:
+    pattern = Pattern("exchange", 5)
+    boxes = pattern.structure("boxes", 2, instances=16)
+    pages = np.arange(2)
+    writes = FILLED if often else 512  # else, the threads only build parts that others read
+    for sender in range(1, 5):
+        for receiver in range(1, 5):
+            box = 4 * (sender - 1) + receiver - 1
+            pattern.access(boxes, pages, sender, 0, writes, instance=box)
+            pattern.access(boxes, pages, receiver, writes, 0, instance=box)
+            pattern.touch(boxes, pages, sender, instance=box)
+    assert (Kind.PRODUCER_CONSUMER in kinds(run_of(pattern))) == often
+
+
 @pytest.mark.parametrize(("same_bytes", "kind"), [(1000, None), (0, Kind.LINE_FALSE_SHARING)])
 def test_what_is_handed_on_is_no_second_problem_of_its_lines(
     same_bytes: int, kind: Kind | None

@@ -43,8 +43,9 @@ class Handed:
     """How threads hand data to each other in a structure.
 
     `roles` is half the sum of the differences between the threads' shares of the reads and of the
-    writes: 0 if all threads read and write alike, 1 if none does both. `others` is the share of the
-    reads by threads that do not write the page.
+    writes: 0 if all threads read and write alike, 1 if none does both. In an exchange, all threads
+    write pages for others. `others` is the share of the reads by threads that do not write the
+    page.
     """
 
     reads: int
@@ -92,35 +93,30 @@ def diagnose(subject: Subject) -> Finding | None:
             Evidence("writes", handed.writes, "count"),
         ),
         figure=Figure.ACCESS_DISTRIBUTION,
-        confidence=sureness(min(handed.others, handed.roles), MIN_ROLES, 1.0),
+        confidence=sureness(handed.others, MIN_HANDED_SHARE, 1.0),
         place=subject.used_at,
     )
 
 
 def _is_stream(subject: Subject, handed: Handed) -> bool:
-    """Whether threads have roles, and data is handed on repeatedly, and read about once."""
+    """Whether data is handed on repeatedly, and read about once."""
     less, more = sorted((handed.reads, handed.writes))
     # The blocks of this kind are smaller than a page.
     small = subject.row["kind"] == "small"
     blocks = subject.whole.touched_pages if small else subject.row["instances"]
-    again = handed.writes >= MIN_FILLS * subject.touched_bytes or blocks >= MIN_INSTANCES_OF_STREAM
-    return (
-        again
-        and more <= MAX_READS_PER_WRITE * less
-        and handed.roles >= MIN_ROLES
-        and handed.others >= MIN_HANDED_SHARE
-    )
+    # Threads that build parts, and later read those of others, have many blocks, too.
+    stream = blocks >= MIN_INSTANCES_OF_STREAM and handed.roles >= MIN_ROLES
+    again = handed.writes >= MIN_FILLS * subject.touched_bytes or stream
+    return again and more <= MAX_READS_PER_WRITE * less and handed.others >= MIN_HANDED_SHARE
 
 
 def _handed(run: Run) -> dict[int, Handed]:
-    """What threads did outside of parallel regions while others lived, by structure.
-
-    Only of structures in which threads have roles there.
-    """
+    """What threads did outside of parallel regions while others lived, by structure."""
     loose = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
     together = used_while_others_lived(run.trace, loose)
     work, _ = without_fills_by_teams(together, run.trace.first_touch, run.trace.threads)
     pages = _without_control_words(work)
+    by_others = _read_by_others(pages)
     by_thread = pages.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
     found = {}
     for (structure,), table in (
@@ -130,15 +126,12 @@ def _handed(run: Run) -> dict[int, Handed]:
         if not reads or not writes:
             continue
         parts = table.with_columns(pl.col("reads") / reads, pl.col("writes") / writes)
-        roles = float((parts["reads"] - parts["writes"]).abs().sum()) / 2
-        if roles < MIN_ROLES:
-            continue
         least = MIN_USER_SHARE / table.height
         found[int(structure)] = Handed(
             reads=round(reads),
             writes=round(writes),
-            roles=roles,
-            others=share_of(_read_by_others(pages, int(structure)), reads),
+            roles=float((parts["reads"] - parts["writes"]).abs().sum()) / 2,
+            others=share_of(by_others.get(int(structure), 0.0), reads),
             producers=tuple(parts.filter(pl.col("writes") >= least)["thread"]),
             consumers=tuple(parts.filter(pl.col("reads") >= least)["thread"]),
         )
@@ -163,9 +156,10 @@ def _without_control_words(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _read_by_others(pages: pl.DataFrame, structure: int) -> float:
-    """Reads of the structure's written pages by threads that do not write the page."""
-    used = pages.filter(pl.col("structure") == structure)
+def _read_by_others(pages: pl.DataFrame) -> dict[int, float]:
+    """By structure: reads of written pages by threads that do not write the page."""
     written = pl.col("writes").sum().over(PAGE)
-    by_others = used.filter(pl.col("writes") <= MIN_USER_SHARE * written, written > 0)
-    return float(by_others["reads"].sum())
+    even = written / pl.len().over(PAGE)
+    by_others = pages.lazy().filter(pl.col("writes") <= MIN_USER_SHARE * even, written > 0)
+    sums = by_others.group_by("structure").agg(pl.col("reads").sum())
+    return dict(sums.collect().iter_rows())
