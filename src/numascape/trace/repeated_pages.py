@@ -40,33 +40,26 @@ some are taken that are evenly spread."""
 Floats = npt.NDArray[np.float64]
 
 
-def by_pages(trace: Trace, created: pl.DataFrame, teams: list[list[int]]) -> dict[int, int]:
+def by_pages(trace: Trace, created: pl.DataFrame) -> dict[int, int]:
     """For each thread of repeated teams: the thread of the first team that has its place.
 
-    `created` are rows of the trace's threads, of one process without its main thread; `teams` are
-    the teams that their lives show. Either two of these teams have the same size, or all threads
-    are in teams of one size, in the order of their creation.
+    `created` are rows of the trace's threads, of one process without its main thread. All of them
+    must be in teams of one size, in the order of their creation.
     """
-    if created.height < 4:
-        return {}
-    found: dict[int, int] = {}
-    for size in sorted({len(team) for team in teams if len(team) > 1}):
-        alike = [thread for team in teams if len(team) == size for thread in team]
-        if len(alike) > size and _repeats(_common_pages(trace.accesses, alike), size):
-            found |= _in_teams(alike, size)
-    if found:
-        return found
-    ordered = created.sort("created_ns", "thread")
+    ordered = created.sort("os_tid")
     sizes = [size for size in _sizes(ordered.height) if _follow_each_other(ordered, size)]
     if not sizes:
         return {}
     threads = ordered["thread"].to_list()
     common = _common_pages(trace.accesses, threads)
-    return next((_in_teams(threads, size) for size in sizes if _repeats(common, size)), {})
+    size = next((size for size in sizes if _repeats(common, size)), None)
+    return {} if size is None else {one: threads[at % size] for at, one in enumerate(threads)}
 
 
-def _in_teams(threads: list[int], size: int) -> dict[int, int]:
-    return {thread: threads[at % size] for at, thread in enumerate(threads)}
+def use_the_same_pages(trace: Trace, teams: list[list[int]]) -> bool:
+    """Whether threads in the same place of teams of one size use the same pages."""
+    threads = [thread for team in teams for thread in team]
+    return _repeats(_common_pages(trace.accesses, threads), len(teams[0]))
 
 
 def _sizes(threads: int) -> list[int]:

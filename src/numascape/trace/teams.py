@@ -19,7 +19,7 @@ import polars as pl
 from numascape.trace.counting import count_columns
 from numascape.trace.derived import DerivedTrace
 from numascape.trace.once import kept_with
-from numascape.trace.repeated_pages import by_pages
+from numascape.trace.repeated_pages import by_pages, use_the_same_pages
 from numascape.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -40,35 +40,53 @@ def places(trace: Trace) -> Mapping[int, int]:
 
 
 def _places(trace: Trace) -> dict[int, int]:
-    """Where lives do not show three or more teams of a size, the pages decide."""
-    lives = trace.threads.select("process", "created_ns", "thread", "ended_ns")
+    lives = trace.threads.select("process", "created_ns", "thread", "ended_ns", "os_tid")
     found: dict[int, int] = {}
     for own in lives.sort("process", "thread").partition_by("process", maintain_order=True):
-        here = by_lives(own[1:])
-        if not here:
-            here = by_pages(trace, own[1:], teams_of(own[1:]))
-        found |= here
+        created = own[1:]
+        found |= (
+            by_pages(trace, created) or by_lives(created) or with_the_same_pages(trace, created)
+        )
     return found
 
 
 def by_lives(created: pl.DataFrame) -> dict[int, int]:
-    """The places in three or more teams of the same size. A team ends when all its threads have.
+    """The places in three or more teams of a size, in which most threads are.
 
     `created` are rows of a trace's table, of one process without its main thread.
     """
-    by_size: dict[int, list[list[int]]] = defaultdict(list)
-    for team in teams_of(created):
-        by_size[len(team)].append(team)
     found: dict[int, int] = {}
-    for size, teams in by_size.items():
-        if size > 1 and len(teams) >= MIN_TEAMS:
+    for size, teams in _by_size(created).items():
+        if size > 1 and len(teams) >= MIN_TEAMS and 2 * size * len(teams) > created.height:
             for team in teams:
                 found |= dict(zip(team, teams[0], strict=True))
     return found
 
 
+def with_the_same_pages(trace: Trace, created: pl.DataFrame) -> dict[int, int]:
+    """The places in teams of a size that divide the same pages in the same way."""
+    found: dict[int, int] = {}
+    for size, teams in _by_size(created).items():
+        if size > 1 and len(teams) > 1 and use_the_same_pages(trace, teams):
+            for team in teams:
+                found |= dict(zip(team, teams[0], strict=True))
+    return found
+
+
+def _by_size(created: pl.DataFrame) -> dict[int, list[list[int]]]:
+    """The teams by their size; the threads of a team are in the order of their creation.
+
+    The kernel counts `os_tid` up. A thread notes `created_ns` itself, when it first runs.
+    """
+    order = dict(created.select("thread", "os_tid").iter_rows())
+    by_size: dict[int, list[list[int]]] = defaultdict(list)
+    for team in teams_of(created):
+        by_size[len(team)].append(sorted(team, key=lambda thread: order[thread]))
+    return by_size
+
+
 def teams_of(threads: pl.DataFrame) -> list[list[int]]:
-    """The threads in the order of their creation, in teams that do not overlap in time.
+    """Teams of threads that do not overlap in time: all end before the next team is created.
 
     `threads` are rows of a trace's table.
     """

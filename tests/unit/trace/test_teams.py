@@ -126,6 +126,20 @@ def test_pages_tell_the_places_in_short_teams(
     assert places(of_parts(tmp_path, parts, threads(*lives))) == found
 
 
+def test_places_are_in_the_order_of_creation_also_if_threads_run_later(tmp_path: Path) -> None:
+    # In the second team, the second thread runs first.
+    late = [(10, 20), (11, 30), (42, 50), (41, 50), (70, 80), (71, 90)]
+    assert by_lives(threads(*late)[1:]) == ALIKE
+    parts = [[0, 1], [2, 3]] * 3
+    assert places(of_parts(tmp_path, parts, threads(*late))) == ALIKE
+
+
+def test_a_few_threads_that_happen_to_be_teams_are_none() -> None:
+    alone = [(100 + 10 * number, 105 + 10 * number) for number in range(6)]
+    assert by_lives(threads(*TEAM, *later(20), *later(50), *alone)[1:]) == {}
+    assert by_lives(threads(*TEAM, *later(20), *later(50), *alone[:5])[1:]) == ALIKE
+
+
 def test_threads_that_live_together_are_one_team(tmp_path: Path) -> None:
     together = threads(*[(10 + number, 90) for number in range(6)])
     assert places(of_parts(tmp_path, [[0, 1], [2, 3]] * 3, together)) == {}
