@@ -15,6 +15,7 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Rem
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, accesses_in_turn, randomness, users_change
+from numascape.findings.stages import has_sharing_stage
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
@@ -233,6 +234,8 @@ def _fixes(subject: Subject, together: str) -> tuple[Fix, ...]:
         )
     if together:
         return Fix(together, Remedy.DIVIDED), pinned, spread
+    if has_sharing_stage(subject):
+        return Fix(interleave_pages(subject), Remedy.INTERLEAVED), pinned
     divide = Fix(use_contiguous_parts(subject), Remedy.DIVIDED)
     if scatters(subject.schedule) or subject.in_tasks or _is_pool(subject):
         return divide, pinned, spread
