@@ -166,6 +166,24 @@ class Sources:
             for text, clause in self._directives(region)
         )
 
+    def moving_range(self, region: Place | None) -> tuple[Place, str] | None:
+        """The region's divided loop and the variable of an outer loop on which its range depends.
+
+        None if it has the same range each time, or if nothing is known.
+        """
+        text = self.files.lines(region.file) if self.files and region and region.file else None
+        loops = self.files.loops(region.file) if self.files and region and text else None
+        if text is None or loops is None or region is None or not region.line:
+            return None
+        for number in range(region.line, min(len(text), region.line + _AROUND) + 1):
+            directive = _DIRECTIVE.match(text[number - 1])
+            if directive is None or not _DIVIDES.search(directive.group(1)):
+                continue
+            moved = loops.moves_with(number + 1)
+            place = Place(region.function, region.file, number, loop=True)
+            return (place, moved) if moved else None
+        return None
+
     def takes_next_part(self, file: str) -> bool:
         """Whether threads take the next part of the work in this file when they are free.
 

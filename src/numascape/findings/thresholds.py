@@ -271,6 +271,10 @@ MIN_USER_DIFFERENCE = 0.1
 """Half the sum of the absolute differences of two pages' shares by thread, from which their users
 differ."""
 
+MIN_WRITERS_IN_TURN = 0.5
+"""Share of the threads that write a page, from which its users change if the range of the loop
+does. If a part only becomes shorter at its ends, a page has one or two writers."""
+
 MIN_PHASE_WORK = 0.1
 """Share of a structure's parallel work that a phase must have for its users to be compared with
 those of other phases."""

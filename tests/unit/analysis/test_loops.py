@@ -68,3 +68,18 @@ def test_a_loop_waits_if_it_only_reads_its_condition(
     assert found.waits(2) is waits
     assert not found.waits(1)
     assert not found.waits(3)
+
+
+def test_the_range_of_a_loop_can_depend_on_a_loop_around_it(tmp_path: Path) -> None:
+    text = (
+        "program p\ndo k = 1, n\n do j = k + 1, n\n  do i = 1, n\n   a(i, j) = a(i, k)\n"
+        "  end do\n end do\nend do\ndo j = 1, k\n a(j, j) = 0\nend do\nend program\n"
+    )
+    found = loops(tmp_path / "a.f90", text)
+    assert [found.moves_with(line) for line in (1, 3, 4, 5, 10)] == ["", "k", "", "", ""]
+    text = (
+        "void f() {\n  for (int b = 0; b < n; b++)\n    for (int i = b * 4; i < end(b); i++) g();\n"
+    )
+    again = "  while (b) for (int i = b; i < n; i++) g();\n}\n"
+    found = loops(tmp_path / "a.c", text + again)
+    assert [found.moves_with(line) for line in (1, 3, 4)] == ["", "b", ""]

@@ -227,3 +227,30 @@ def test_threads_take_the_next_part_when_they_are_free(
     assert sources.takes_next_part(file) is takes
     assert not sources.takes_next_part("")
     assert not Sources(None).takes_next_part(file)
+
+
+SHRINKS = """\
+void eliminate(double *a, int n) {
+  for (int k = 0; k < n; k++) {
+    double pivot = a[k * n + k];
+#pragma omp parallel for schedule(static)
+    for (int i = %s; i < n; i++)
+      for (int j = k; j < n; j++)
+        a[i * n + j] -= pivot;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "variable"), [("k + 1", "k"), ("0", None), ("n / 2", None), ("next(k)", "k")]
+)
+def test_the_range_of_a_divided_loop_moves_with_an_outer_loop(
+    written: Written, begin: str, variable: str | None
+) -> None:
+    sources, file = written(SHRINKS % begin)
+    found = sources.moving_range(Place("eliminate", file, 4))
+    assert found == (variable and (Place("eliminate", file, 4, loop=True), variable))
+    assert sources.moving_range(Place("eliminate", file, 0)) is None
+    assert sources.moving_range(Place("eliminate", file + "?", 4)) is None
+    assert sources.moving_range(None) is None

@@ -14,6 +14,7 @@ import pytest
 from numascape.findings import thresholds
 from unit.findings import fill_cases as fills
 from unit.findings import line_cases as lines
+from unit.findings import moving_cases as moving
 from unit.findings import node_cases as nodes
 from unit.findings import pattern_cases as patterns
 from unit.findings import run_cases as runs
@@ -94,6 +95,7 @@ CASES = {
     "MIN_TURN_CORRELATION": Case(patterns.parts_come_in_turn, 0.8, 0.95, True),
     "MIN_PERIODIC_CORRELATION": Case(patterns.users_follow_no_rule, 0.4, 0.6, False),
     "MIN_USER_DIFFERENCE": Case(patterns.users_differ, 0.094, 0.106, True),
+    "MIN_WRITERS_IN_TURN": Case(moving.writers_change, 19 / 40, 21 / 40, True),
     "MIN_PHASE_WORK": Case(runs.phase_counts, 0.09, 0.11, True),
     "MIN_CHANGED_SHARE": Case(runs.users_change_enough, 0.39, 0.41, True),
     "MIN_DIVIDED_SHARE": Case(runs.divided_phases_matter, 0.49, 0.51, True),

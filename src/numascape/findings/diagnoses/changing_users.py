@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import polars as pl
@@ -27,6 +27,7 @@ from numascape.findings.thresholds import (
     MIN_PHASE_WORK,
     MIN_SERIAL_SHARE,
     MIN_USER_SPREAD,
+    MIN_WRITERS_IN_TURN,
     sureness,
 )
 from numascape.quantities import percent
@@ -43,7 +44,8 @@ def diagnose(subject: Subject) -> Finding | None:
     change = _change(subject)
     if change.share >= MIN_CHANGED_SHARE:
         return _between_phases(subject, change)
-    if are_divided_differently(subject):
+    # Where pages have one user each, their users decide, and not those of few lines.
+    if subject.pattern is not Pattern.SPLIT and are_divided_differently(subject):
         return _other_lines(subject)
     if has_own_lines(subject):
         return None
@@ -54,7 +56,7 @@ def diagnose(subject: Subject) -> Finding | None:
         or _taken_by_chunks(subject)
     ):
         return _taken_by_time(subject)
-    return None
+    return _with_range(subject)
 
 
 def _between_phases(subject: Subject, change: Change) -> Finding:
@@ -123,6 +125,35 @@ def _taken_by_time(subject: Subject) -> Finding:
         )
     evidence = Evidence("spread of the threads' shares of a page", spread, "share")
     return _finding(subject, why, evidence, sure)
+
+
+def _with_range(subject: Subject) -> Finding | None:
+    """The range of the divided loop depends on an outer loop, and all threads write each page.
+
+    In one run of the loop, each element has one writer. So a page with all threads as writers has
+    other ones in other runs, as in an elimination whose active part shrinks.
+    """
+    if subject.pattern not in (Pattern.SHARED, Pattern.GROUPS):
+        return None
+    written = page_use(subject.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
+    moving = subject.run.sources.moving_range(subject.worked_in)
+    if moving is None or written.users_per_page < MIN_WRITERS_IN_TURN * len(subject.threads):
+        return None
+    place, variable = moving
+    why = (
+        f"The range of {place} depends on `{variable}`, the variable of a loop around "
+        "it. So a thread has other iterations each time, and about "
+        f"{written.users_per_page:.1f} threads write each page in turn."
+    )
+    fixed = (
+        f"Let {place} have the same range each time, skip the iterations that have "
+        "nothing to do, and use schedule(static, 1), or a chunk that fills pages. Each page then "
+        "has the same user each time, and the work stays even. Use the same schedule in the loop "
+        "that initialises it."
+    )
+    evidence = Evidence("threads that write a page", written.users_per_page, "count")
+    found = _finding(subject, why, evidence, 0.8, fixed)
+    return replace(found, figure=Figure.ACCESS_DISTRIBUTION, place=place)
 
 
 def _change(subject: Subject) -> Change:
