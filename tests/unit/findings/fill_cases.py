@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numascape.findings import Kind
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import kinds, region, run_of
 
 PAGES = 80

@@ -10,7 +10,7 @@ import numpy as np
 from numascape.findings import Finding, Kind, findings_of
 from numascape.findings.finding import Place
 from numascape.findings.sources import Sources
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import region, run_of
 
 THREADS = 40

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from numascape.findings import Kind, examine, findings_of
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.fill_cases import FILL, PAGES, kind, looked_up_after_fill
 from unit.findings.run_cases import kinds, run_of, subject_of
 

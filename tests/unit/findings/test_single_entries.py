@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numascape.findings import Kind
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import kinds, run_of
 
 PAGES = 128

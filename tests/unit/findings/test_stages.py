@@ -9,7 +9,7 @@ import pytest
 
 from numascape.findings import Finding, Kind, examine, findings_of
 from numascape.findings.finding import Remedy
-from synthetic.patterns import Pattern
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import run_of
 
 PAGES = 256
