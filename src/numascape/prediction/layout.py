@@ -16,7 +16,7 @@ from numascape.machine.description import cpu_nodes, same_nodes
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.plan.plan import Plan, ThreadRule
 from numascape.trace import Trace
-from numascape.trace.teams import places
+from numascape.trace.teams import first_in_places
 
 NodeArray = npt.NDArray[np.int64]
 """The node's number of each thread; -1: spread over all nodes with CPUs."""
@@ -57,7 +57,7 @@ def laid_out(threads: int, machine: Machine, layout: LayoutName = "compact") -> 
 def laid_out_places(trace: Trace, machine: Machine) -> NodeArray:
     """Compact; threads with the same place in successive teams are on the same node."""
     numbers = np.arange(trace.threads.height)
-    first = places(trace)
+    first = first_in_places(trace)
     taken = np.array([first.get(thread, thread) for thread in numbers.tolist()], np.int64)
     used, place = np.unique(taken, return_inverse=True)
     return np.asarray(laid_out(len(used), machine)[place], np.int64)

@@ -31,7 +31,7 @@ MIN_TEAMS: Final = 3
 of which the pages tell whether they divide the work alike."""
 
 
-def places(trace: Trace) -> Mapping[int, int]:
+def first_in_places(trace: Trace) -> Mapping[int, int]:
     """For each thread of a repeated team, the thread that had its place in the first such team.
 
     The main thread of a process is in no team. Threads of teams that are not repeated are left out.
@@ -114,7 +114,7 @@ class TraceOfTeams(DerivedTrace):
     @classmethod
     def of(cls, trace: Trace) -> Trace | Self:
         """`trace` itself, if no team is repeated."""
-        first = places(trace)
+        first = first_in_places(trace)
         return cls(trace.path, trace.info, whole=trace, first=first) if first else trace
 
     @cached_property

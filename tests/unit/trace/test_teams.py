@@ -13,7 +13,7 @@ from numascape.machine import open_machine
 from numascape.prediction.layout import laid_out_places
 from numascape.trace import Trace
 from numascape.trace.schema import SCHEMAS
-from numascape.trace.teams import TraceOfTeams, by_lives, places
+from numascape.trace.teams import TraceOfTeams, by_lives, first_in_places
 from synthetic.pattern import Pattern
 from synthetic.write import write_pattern
 
@@ -123,7 +123,7 @@ def test_pages_tell_the_places_in_short_teams(
     parts: list[list[int]], found: dict[int, int], tmp_path: Path
 ) -> None:
     lives = [(a + by, b + by) for by in (0, 20, 40) for a, b in SHORT]
-    assert places(of_parts(tmp_path, parts, threads(*lives))) == found
+    assert first_in_places(of_parts(tmp_path, parts, threads(*lives))) == found
 
 
 def test_places_are_in_the_order_of_creation_also_if_threads_run_later(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_places_are_in_the_order_of_creation_also_if_threads_run_later(tmp_path:
     late = [(10, 20), (11, 30), (42, 50), (41, 50), (70, 80), (71, 90)]
     assert by_lives(threads(*late)[1:]) == ALIKE
     parts = [[0, 1], [2, 3]] * 3
-    assert places(of_parts(tmp_path, parts, threads(*late))) == ALIKE
+    assert first_in_places(of_parts(tmp_path, parts, threads(*late))) == ALIKE
 
 
 def test_a_few_threads_that_happen_to_be_teams_are_none() -> None:
@@ -142,7 +142,7 @@ def test_a_few_threads_that_happen_to_be_teams_are_none() -> None:
 
 def test_threads_that_live_together_are_one_team(tmp_path: Path) -> None:
     together = threads(*[(10 + number, 90) for number in range(6)])
-    assert places(of_parts(tmp_path, [[0, 1], [2, 3]] * 3, together)) == {}
+    assert first_in_places(of_parts(tmp_path, [[0, 1], [2, 3]] * 3, together)) == {}
 
 
 @pytest.mark.parametrize(
@@ -156,13 +156,13 @@ def test_two_teams_with_the_same_parts_have_the_same_places(
     second: list[list[int]], found: dict[int, int], tmp_path: Path
 ) -> None:
     parts = [[0, 1], [2, 3], *second, [0, 1, 2, 3]]
-    assert places(of_parts(tmp_path, parts, threads(*TEAM, *later(20), (60, 70)))) == found
+    assert first_in_places(of_parts(tmp_path, parts, threads(*TEAM, *later(20), (60, 70)))) == found
 
 
 def test_teams_are_of_one_process(tmp_path: Path) -> None:
     both = pl.concat([threads(*TEAM), threads(*later(20), process=1, first=3)])
     parts = [[0, 1], [2, 3], [], [0, 1], [2, 3]]
-    assert places(of_parts(tmp_path, parts, both)) == {}
+    assert first_in_places(of_parts(tmp_path, parts, both)) == {}
 
 
 def test_they_run_on_the_same_node(steps: Trace) -> None:
