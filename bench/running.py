@@ -33,6 +33,7 @@ NUMASCAPE: Final = str(ROOT / ".venv/bin/numascape")
 RECORDERS: Final = {
     "faults": ("--recorder", "faults"),
     "samples": ("--recorder", "samples", "--event", "page-faults"),
+    "clock": ("--recorder", "samples", "--event", "task-clock"),
     "damon": ("--recorder", "damon"),
 }
 # Touches new memory, and gives it back. With an argument, it has so many mappings beside that.
@@ -239,11 +240,13 @@ def recorders_themselves(folder: Path, recorders: list[str]) -> ResultTable:
 def main(
     gib: Annotated[int, typer.Option(min=2, help="In the page tables of the large one.")] = 102,
     rounds: Annotated[int, typer.Option(min=1)] = 9,
-    recorder: Annotated[list[str] | None, typer.Option(help="faults, samples, damon.")] = None,
+    recorder: Annotated[
+        list[str] | None, typer.Option(help="faults, samples, clock, damon.")
+    ] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/running.md, .json.")] = True,
 ) -> None:
     """Measure. DAMON needs a kernel that has it for processes, and root."""
-    recorders = recorder or ["faults", "samples"]
+    recorders = recorder or ["faults", "samples", "clock"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tables = [
