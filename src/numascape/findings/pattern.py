@@ -158,8 +158,8 @@ def accesses_in_turn(use: PageUse, touchers: Integers | None = None) -> float:
 
     - what the thread has more of that touched a page first: it created what is on the page.
       `touchers` are these threads;
-    - the counts of pages with the ends of instances, which are often estimated, because other
-      blocks are on these pages, too;
+    - the counts of pages with the ends of instances. A block may use a small part of them, and
+      they are often estimated, because other blocks are on these pages, too;
     - that few pages with very many accesses have a user of their own, such as the page with the
       allocator's data.
     """
@@ -177,13 +177,10 @@ def accesses_in_turn(use: PageUse, touchers: Integers | None = None) -> float:
 
 
 def _between_ends(use: PageUse) -> npt.NDArray[np.bool_]:
-    """The pages that are not the first or the last of several instances; all if these are few."""
-    every = np.full(len(use.page), True)
-    if not np.diff(use.instance).any():
-        return every
+    """The pages that are not the first or the last of their instance; all if these are few."""
     inner = np.full(len(use.page), False)
     inner[1:-1] = use.together[1:] & use.together[:-1]
-    return inner if use.mean(inner) >= MIN_INNER_SHARE else every
+    return inner if use.mean(inner) >= MIN_INNER_SHARE else np.full(len(use.page), True)
 
 
 def shared_by_a_rule(use: PageUse) -> bool:

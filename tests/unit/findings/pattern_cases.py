@@ -62,10 +62,12 @@ def page_of_one_thread_counts(weight: float) -> bool:
 
     Beyond the threshold, further accesses to this page change nothing.
     """
-    shares = [[3, 5], [5, 3]] * 50
-    return accesses_in_turn(use([*shares, [8 * weight, 0]])) < accesses_in_turn(
-        use([*shares, [8 * (weight + 0.01), 0]])
-    )
+    shares = [[3, 5], [5, 3]] * 25
+
+    def in_turn(heavy: float) -> float:
+        return accesses_in_turn(use([*shares, [8 * heavy, 0], *shares]))
+
+    return in_turn(weight) < in_turn(weight + 0.01)
 
 
 def pages_between_ends_are_enough(share: float) -> bool:

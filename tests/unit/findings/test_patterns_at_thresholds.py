@@ -57,11 +57,16 @@ def test_128_accesses_between_two_users_are_a_part() -> None:
 
 
 def test_what_the_first_toucher_has_more_is_no_chance() -> None:
-    # Thread 0 created what is on pages 0 and 1, and thread 1 the rest.
-    shares = use([[800, 200], [804, 196], [200, 800], [196, 804]])
+    # Thread 0 created what is on the first half of the pages, and thread 1 the rest.
+    shares = use([[1, 1], [800, 200], [804, 196], [200, 800], [196, 804], [1, 1]])
     assert not looked_up(shares)
     assert looked_up(use([[3, 5], [5, 3]]), np.array([0, 0]))
-    assert accesses_in_turn(shares, np.array([0, 0, 1, 1])) == pytest.approx(0.016)
+    assert accesses_in_turn(shares, np.array([0, 0, 0, 1, 1, 1])) == pytest.approx(0.016)
+
+
+def test_pages_with_the_ends_of_a_block_are_no_chance() -> None:
+    """A rule gives each thread every fourth element, but the last page has only one of them."""
+    assert accesses_in_turn(use([[9, 7], *[[1000, 1000]] * 20, [0, 500]])) == 0
 
 
 def test_with_less_than_half_an_access_between_two_users_these_follow_a_rule() -> None:
