@@ -148,7 +148,8 @@ def test_after_a_sweep_memory_is_local(two: Seen) -> None:
     size = json.loads(two["check swept"]["out"])["nodes"][0]
     pages = two["allocated swept"]
     assert abs(pages["0"] * PAGE - size["local"]) < CHANCE
-    assert share_on(pages, 0) > 0.9 > 0.5 > share_on(two["allocated full"], 0)
+    # How much a node keeps for itself is up to the kernel.
+    assert share_on(pages, 0) > 0.8 > 0.5 > share_on(two["allocated full"], 0)
 
 
 def test_memory_is_local_when_it_may_not_be_elsewhere(two: Seen) -> None:
