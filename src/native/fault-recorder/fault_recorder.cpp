@@ -9,8 +9,9 @@
 // of it and of its children to DIRECTORY/faults. Page faults are a software event of the kernel
 // (perf_event_open), with one ring buffer per CPU. With --clock, it instead writes samples of the
 // threads' code addresses, at a fixed period of CPU time, to DIRECTORY/clock. With EVENTS, it also
-// writes samples of these, whose addresses are those of accesses (`sampled` below), to
-// DIRECTORY/faults. It ends with the status of PROGRAM.
+// writes samples of accesses (`sampled` below) to DIRECTORY/faults. These events have the addresses
+// of accesses, or they are the clock, from whose registers the addresses follow (clock_samples.h).
+// It ends with the status of PROGRAM.
 //
 // Exit status 125 if the kernel does not permit it (never for the clock: its file is then empty),
 // 126 or 127 if PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.

@@ -38,6 +38,8 @@ def initialise_in_parallel(subject: Subject) -> str:
     if (array := _python_array(subject)) is not None:
         return python_advice.initialise_in_parallel(array)
     touched, used = subject.touched_at, subject.used_at
+    if used and is_library_code(used.function, used.file):
+        used = None  # for example in std::sort: no loop that a reader could change
     where = f" at {_bare(touched)}" if touched else ""
     like = f" as {used}" if used else " as in the work on it"
     if subject.worked_in is not None:

@@ -46,7 +46,7 @@ _INTERVAL_S = 0.05
 _LOOKING = 0.01
 # The events; the second is for hinting faults of the kernel's NUMA balancing, and samples.
 _EVENTS = ("page-faults", "sampled")
-# By whether the kernel knows that it was a write.
+# By whether it is known that it was a write.
 _KINDS: tuple[AccessKind, ...] = ("unknown", "write")
 _MOVE_PAGES = 279  # move_pages(2); without target nodes, it only reports the nodes of pages
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")

@@ -111,7 +111,8 @@ def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
     plain = initialise_in_parallel(subject(touched, used))
     assert "in parallel, with the same division of work as work (b.c:30): `#pragma omp" in plain
     assert "on the initialisation at a.c:12, if its iterations do not depend on each other" in plain
-    assert "as in the work on it" in initialise_in_parallel(subject(touched))
+    for no_loop in (None, Place("__gnu_cxx::less", "/usr/include/c++/12/ops.h", 45)):
+        assert "as in the work on it" in initialise_in_parallel(subject(touched, no_loop))
     threads = initialise_in_parallel(subject(touched, used, openmp=False))
     assert "instead of all parts in fill (a.c:12)" in threads
     assert "#pragma" not in threads
