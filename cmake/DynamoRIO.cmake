@@ -11,7 +11,7 @@
 # The sources come in the crate dynamorio-sys (core, launcher libraries, extensions). The patches in
 # cmake/dynamorio/patches mend faults of this version that change what a program computes; each says
 # which. The sources are fetched, patched and built at configure time, because the client's
-# find_package needs the result then. The folder of the build is named after the patches' content and the
+# find_package needs the result then. The folder of the build is named after what the patches change and the
 # options, so one build serves every build folder of this checkout, and a changed patch gets a new build.
 
 set(_version 11.90.1)
@@ -25,18 +25,15 @@ set(NUMASCAPE_DYNAMORIO_LICENSE "")
 file(GLOB _patches CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/dynamorio/patches/*.patch")
 list(SORT _patches)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_patches})
-set(_patches_text "")
-foreach(_patch IN LISTS _patches)
-  file(READ "${_patch}" _patch_text)
-  string(APPEND _patches_text "${_patch_text}")
-endforeach()
+include(PatchesHash)
+numascape_hash_of_patches(_patches_hash ${_patches})
 # Without annotations a program sees no Valgrind: with them DynamoRIO answers Valgrind's requests.
 set(_options -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDEBUG=OFF -DBUILD_TESTS=OFF -DBUILD_SAMPLES=OFF
   -DBUILD_DOCS=OFF -DBUILD_CLIENTS=OFF -DBUILD_TOOLS=OFF -DDISABLE_WARNINGS=ON -DANNOTATIONS=OFF)
 # What the recorder, its launcher and its attacher use: less than half of what DynamoRIO would build.
 set(_targets dynamorio drpreload drmgr drutil drinjectlib drconfiglib drfrontendlib drdecode drlibc
   drmemfuncs)
-string(SHA256 _patches_hash "${_patches_text}${_options}")
+string(SHA256 _patches_hash "${_patches_hash}${_options}")
 string(SUBSTRING "${_patches_hash}" 0 12 _patches_hash)
 set(_patched "${NUMASCAPE_DYNAMORIO_CACHE}/patched-${_patches_hash}")
 
