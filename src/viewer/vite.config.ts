@@ -30,5 +30,11 @@ export default defineConfig({
   build: { target: "es2022", outDir: "dist", cssCodeSplit: false, assetsInlineLimit: 1 << 24 },
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), allowOwnScript()],
   // The tests leave nothing behind in a module, so files share a thread with all that it has loaded.
-  test: { include: ["test/**/*.test.ts"], pool: "threads", isolate: false },
+  // On a busy machine, a test may take any time.
+  test: {
+    include: ["test/**/*.test.ts"],
+    pool: "threads",
+    isolate: false,
+    testTimeout: 600_000,
+  },
 });
