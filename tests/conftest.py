@@ -19,6 +19,7 @@ from numascape.machine import Machine, MachineNode
 from numascape.trace import TraceInfo, write_trace
 from numascape.trace.info import Host, Process, Recorder, Times, Totals
 from numascape.trace.schema import SCHEMAS
+from processor_time import ProcessorTimes
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -66,8 +67,9 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     receive_interrupts()
+    config.pluginmanager.register(ProcessorTimes())
 
 
 # On a busy machine, examples may take any time. In CI, Hypothesis chooses the same ones each time.
