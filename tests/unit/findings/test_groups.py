@@ -26,6 +26,8 @@ def gain(share: float, low: float, high: float, limited: str = "") -> Gain:
 def test_a_gain_is_said_with_its_interval_never_below_zero() -> None:
     group = Group((finding(),), 0.5, gain(0.12, 0.06, 0.25))
     assert stake_of(group) == ("12 %", "of the run time saved, predicted for m (6 % to 25 %)")
+    turned = Group((finding(),), 0.5, gain(0.3, 0.6, 0.2))
+    assert stake_of(turned)[1].endswith("(20 % to 60 %)")
     label = "of the run time saved, predicted for m (0 % to 0 %). Links"
     assert stake_of(Group((finding(),), 0.5, gain(-0.2, -0.3, -0.1, "Links"))) == ("0 %", label)
 
@@ -33,11 +35,11 @@ def test_a_gain_is_said_with_its_interval_never_below_zero() -> None:
 @pytest.mark.parametrize(
     ("kind", "of_touches", "label"),
     [
-        (Kind.SERIAL_FIRST_TOUCH, False, "could become local"),
+        (Kind.SERIAL_FIRST_TOUCH, False, "of accesses could become local"),
         (Kind.SERIAL_FIRST_TOUCH, True, "of touched pages"),
         (Kind.LINE_TRUE_SHARING, False, "use a cache line that other threads write"),
         (Kind.LINE_FALSE_SHARING, False, "use a cache line that other threads write"),
-        (Kind.LOAD_IMBALANCE, False, "made while other threads wait"),
+        (Kind.LOAD_IMBALANCE, False, "of accesses are made while other threads wait"),
     ],
 )
 def test_without_a_gain_the_share_of_accesses_is_said(

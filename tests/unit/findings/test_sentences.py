@@ -20,9 +20,8 @@ from numascape.findings.advice import (
     replicate,
     use_contiguous_parts,
 )
-from numascape.findings.finding import Gain, Kind, Place
+from numascape.findings.finding import Place
 from numascape.findings.first_touches import read_first_touches
-from numascape.findings.groups import Group, stake_of
 from numascape.findings.remedies import balanced
 from numascape.findings.sources import Schedule, Sources
 from numascape.prediction import demand_of, speeds_of
@@ -367,29 +366,6 @@ def test_balanced_work_is_divided_among_those_who_take_part() -> None:
     assert even.moved.tolist() == [2.0, 2.0]
     assert even.rounds.tolist() == pytest.approx([2 / 3, 2.0])
     assert np.isfinite(even.accesses).all()
-
-
-def group(kind: Kind = Kind.SERIAL_FIRST_TOUCH, **known: Any) -> Group:
-    finding: Any = SimpleNamespace(kind=kind, to_do=known.get("to_do", True))
-    return Group(
-        (finding,), known.get("share", 0.5), known.get("gain"), known.get("touches", False)
-    )
-
-
-def gain_of(share: float, low: float, high: float) -> Gain:
-    return Gain(share=share, low=low, high=high, limit="", machine="M")
-
-
-def test_a_group_says_what_is_at_stake() -> None:
-    assert stake_of(group(to_do=False)) == ("", "")
-    assert stake_of(group(gain=gain_of(0.3, 0.6, 0.2))) == (
-        "30 %",
-        "of the run time saved, predicted for M (20 % to 60 %)",
-    )
-    assert stake_of(group(gain=gain_of(-0.1, -0.2, -0.3)))[1].endswith("(0 % to 0 %)")
-    assert stake_of(group(touches=True))[1].startswith("of touched pages")
-    assert stake_of(group(Kind.LOAD_IMBALANCE))[1].startswith("of accesses are made while")
-    assert stake_of(group())[1].startswith("of accesses could become local")
 
 
 def test_the_initialisation_is_one_more_phase_that_ran_once() -> None:
