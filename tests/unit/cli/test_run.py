@@ -42,6 +42,7 @@ def test_mistakes_are_said_in_one_line(
     assert printed.out == ""
 
 
+@pytest.mark.program
 def test_that_a_plan_is_empty_is_said_in_one_line(tmp_path: Path) -> None:
     write_plan(Plan(), tmp_path / "plan.toml")
     done = subprocess.run(
@@ -57,6 +58,7 @@ def test_that_a_plan_is_empty_is_said_in_one_line(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.program
 def test_a_full_standard_error_stops_nothing(tmp_path: Path) -> None:
     write_plan(Plan(), tmp_path / "plan.toml")
     words = ["run", "--plan", "plan.toml", "--verify", "--", "sh", "-c", "echo ran; exit 3"]

@@ -12,6 +12,13 @@ import pytest
 from numascape.compiler.driver import CC, command_line
 
 
+@pytest.fixture(autouse=True)
+def _compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any program stands for the compiler where none is started."""
+    if request.node.get_closest_marker("compiler") is None:
+        monkeypatch.setenv(CC.variable, sys.executable)
+
+
 def added(*arguments: str) -> tuple[bool, bool]:
     """Whether the pass and the stub are added; nothing else may be linked with."""
     line = command_line(CC, arguments)
@@ -45,6 +52,7 @@ def test_what_is_added(arguments: str, expected: tuple[bool, bool]) -> None:
     assert added(*arguments.split()) == expected
 
 
+@pytest.mark.compiler
 def test_no_option_is_warned_of(tmp_path: Path) -> None:
     """Nor where the suffix of what is linked says nothing."""
     source = tmp_path / "x.c"
