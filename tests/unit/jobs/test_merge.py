@@ -41,20 +41,27 @@ def parts(job: Path) -> list[JobTables]:
     return [sum_up(info, rank, folder) for rank, folder in list_parts(job)[0].items()]
 
 
+@pytest.fixture(scope="module")
+def whole(parts: list[JobTables]) -> JobTables:
+    return merge(parts)
+
+
 def tasks(job: Path) -> list[Task]:
     return [Task(read_job(job), rank, folder) for rank, folder in list_parts(job)[0].items()]
 
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), groups=st.integers(1, SIZE))
-def test_order_and_grouping_do_not_matter(parts: list[JobTables], seed: int, groups: int) -> None:
+def test_order_and_grouping_do_not_matter(
+    parts: list[JobTables], whole: JobTables, seed: int, groups: int
+) -> None:
     draw = random.Random(seed)
     shuffled = draw.sample(parts, len(parts))
     levels: list[list[JobTables]] = [[] for _ in range(groups)]
     for one in shuffled:
         levels[draw.randrange(groups)].append(one)
     merged = merge(merge(level) for level in levels)
-    assert merged.equals(merge(parts))
+    assert merged.equals(whole)
     assert merged.equals(merge_in_tree(shuffled))
     # Merging again changes nothing, so that a task that is done twice does no harm.
     assert merge([merged, *shuffled[:3]]).equals(merged)
@@ -76,22 +83,22 @@ class Done(Task):
     [pytest.param(None, id="here"), pytest.param(partial(ThreadPoolExecutor, 3), id="threads")],
 )
 def test_engines_give_the_same_result(
-    job: Path, parts: list[JobTables], start: Engine | None
+    job: Path, parts: list[JobTables], whole: JobTables, start: Engine | None
 ) -> None:
     finished: list[int] = []
     done = [
         Done(task.job, task.rank, task.folder, part)
         for task, part in zip(tasks(job), parts, strict=True)
     ]
-    assert reduce_in_tree(done, start, finished.append).equals(merge(parts))
+    assert reduce_in_tree(done, start, finished.append).equals(whole)
     assert sum(finished) == SIZE
 
 
 @pytest.mark.program
-def test_processes_give_the_same_result(job: Path, parts: list[JobTables]) -> None:
+def test_processes_give_the_same_result(job: Path, whole: JobTables) -> None:
     finished: list[int] = []
     result = reduce_in_tree(tasks(job), local_engine(SIZE), finished.append)
-    assert result.equals(merge(parts))
+    assert result.equals(whole)
     assert sum(finished) == SIZE
 
 
