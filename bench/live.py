@@ -49,7 +49,7 @@ def in_guest(nodes: int, folder: Path, *words: str) -> Account:
         f"{shlex.join([sys.executable, str(GUEST), *words])} >result.json",
     ]
     guest = [GuestNode(1, NODE_MIB)] * nodes
-    run_in_guest(guest, "\n".join(job), folder, guest_kernel(), LIMIT_S)
+    run_in_guest(guest, "\n".join(job), folder, guest_kernel(), limit_s=LIMIT_S)
     seen: Account = json.loads((folder / "result.json").read_text())
     return seen
 

@@ -45,6 +45,8 @@ _NEEDS = {
     "tests/unit/containers/": "compiler",
     "tests/unit/naming/test_symbol_cache.py": "compiler",
 }
+# The first test of a guest waits until it has ended: longer than guest.py lets it run.
+_GUEST_LIMIT_S = 1800
 _NEVER_SKIPPED_IN_CI = {"guest", "browser", "runtime"}
 
 
@@ -54,6 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fitting = [path for path in _NEEDS if item.nodeid.startswith(path)]
         if fitting:
             item.add_marker(_NEEDS[max(fitting, key=len)])
+        if item.get_closest_marker("guest"):
+            item.add_marker(pytest.mark.timeout(_GUEST_LIMIT_S))
     items.sort(key=lambda item: not item.nodeid.startswith("tests/vm/"))
 
 

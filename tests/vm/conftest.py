@@ -30,7 +30,6 @@ PROGRAMS = Path(__file__).parent / "programs"
 OBSERVE = Path(__file__).with_name("observe.py")
 OBSERVE_BALANCING = Path(__file__).with_name("observe_balancing.py")
 NODES = [GuestNode(cpus, 512) for cpus in (1, 1, 1, 2, 0)]
-LIMIT_S = 500
 WORK = ("still", "moved", "full", "bound")  # the ways of work.c
 
 
@@ -63,7 +62,7 @@ Boot = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def boot() -> Boot:
-    """Return boot(nodes, job, folder, limit_s, firmware=None, disk=None), see run_in_guest.
+    """Return boot(nodes, job, folder, firmware=None, disk=None), see run_in_guest.
 
     Where there can be no guest, tests are skipped; where one fails, they fail.
     """
@@ -77,11 +76,9 @@ def boot() -> Boot:
     # Guests cannot keep what they compile, and compile slowly.
     compileall.compile_dir(Path(numascape.__file__).parent, quiet=2)
 
-    def run(
-        nodes: Sequence[GuestNode], job: str, folder: Path, limit_s: float, **options: Any
-    ) -> None:
+    def run(nodes: Sequence[GuestNode], job: str, folder: Path, **options: Any) -> None:
         try:
-            run_in_guest(nodes, job, folder, kernel, limit_s, **options)
+            run_in_guest(nodes, job, folder, kernel, **options)
         except GuestError as error:
             pytest.fail(str(error), pytrace=False)
 
@@ -104,7 +101,7 @@ def guest_folder(
         shlex.join(observing(programs)),
         shlex.join([sys.executable, str(OBSERVE_BALANCING), str(build / "balanced")]),
     ]
-    boot(NODES, "\n".join(lines), folder, LIMIT_S)
+    boot(NODES, "\n".join(lines), folder)
     return folder
 
 

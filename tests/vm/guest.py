@@ -20,6 +20,7 @@ from pathlib import Path
 _INIT = Path(__file__).with_name("init.sh")
 # Debian 12's belongs to QEMU, later ones have a package of it.
 _VIRTIOFSD = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
+_LIMIT_S = 1500  # on a busy machine, some take ten minutes
 _MAX_BOOTS = 3
 """On a busy host, an emulated processor may execute code while the kernel patches it. The kernel
 then panics before the job has begun (seen: `Oops: int3` in run_timer_softirq, QEMU 7.2)."""
@@ -68,10 +69,10 @@ def run_in_guest(
     job: str,
     folder: Path,
     kernel: Path,
-    limit_s: float,
     *,
     firmware: Firmware | None = None,
     disk: Path | None = None,
+    limit_s: float = _LIMIT_S,
 ) -> None:
     """Boot `kernel`, run the shell script `job` there in `folder`, and wait for its end.
 

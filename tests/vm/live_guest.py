@@ -19,7 +19,6 @@ from vm.guest import GuestNode
 PROGRAMS = Path(__file__).parent / "programs"
 STEPS = Path(__file__).with_name("live_states.py")
 TESTS = Path(__file__).parents[1]
-LIMIT_S = 550
 MIB = 1 << 20
 TENSOR_PAGES = 128
 TABLE, ANONYMOUS, SHARED = 256, 1024, 64
@@ -49,7 +48,7 @@ def seen_in_guest(
         *(f"export {name}={shlex.quote(value)}" for name, value in variables.items()),
         f"{shlex.join(words)} >result.json",
     ]
-    boot(nodes, "\n".join(job), folder, LIMIT_S)
+    boot(nodes, "\n".join(job), folder)
     seen: Seen = json.loads((folder / "result.json").read_text())
     return seen
 

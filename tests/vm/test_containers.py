@@ -16,7 +16,6 @@ from vm.conftest import Boot
 from vm.guest import GuestNode
 
 PROGRAMS = Path(__file__).parent / "programs"
-LIMIT_S = 300
 OVERFILL_MIB = 192
 HUGE_KIB = 2048
 
@@ -60,7 +59,7 @@ def run(
     make(PROGRAMS, f"BUILD={build}")
     machine = MACHINES[request.param]
     folder = tmp_path_factory.mktemp("guest")
-    boot(machine.nodes, f"{build / 'containers'} {machine.small}\n", folder, LIMIT_S)
+    boot(machine.nodes, f"{build / 'containers'} {machine.small}\n", folder)
     lines = map(json.loads, (folder / "output").read_text().splitlines())
     return Run(machine, {line["name"]: line for line in lines})
 

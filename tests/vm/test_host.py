@@ -21,7 +21,6 @@ from vm.conftest import Boot
 from vm.guest import GuestNode
 
 STEPS = Path(__file__).with_name("host_states.py")
-LIMIT_S = 500
 MIB = 1 << 20
 PAGE = 4096
 DISK = 2048 * MIB  # sparse
@@ -49,7 +48,7 @@ def seen_in_guest(boot: Boot, steps: str, nodes: list[GuestNode], folder: Path) 
     os.truncate(disk, DISK)
     subprocess.run(["mkfs.ext4", "-q", "-F", disk], check=True, stdin=subprocess.DEVNULL)
     command = shlex.join([sys.executable, str(STEPS), steps, "/run/place"])
-    boot(nodes, JOB.format(command=command), folder, LIMIT_S, disk=disk)
+    boot(nodes, JOB.format(command=command), folder, disk=disk)
     seen: Seen = json.loads((folder / "result.json").read_text())
     disk.unlink()
     return seen

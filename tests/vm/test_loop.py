@@ -36,7 +36,6 @@ from vm.guest import GuestNode
 
 RUN_PLANS = Path(__file__).with_name("run_plans.py")
 NODES = [GuestNode(1, 448) for _ in range(4)]
-LIMIT_S = 500
 # In the guest. Waiting threads make no accesses with this policy.
 JOB = """set -e
 export OMP_WAIT_POLICY=passive
@@ -79,7 +78,7 @@ def loops(tmp_path_factory: pytest.TempPathFactory, boot: Boot) -> dict[str, Loo
     job = JOB.format(observe=shlex.join(observing(programs)), run_plans=shlex.join(run_plans))
     jobs: list[list[Any]] = []
     with ThreadPoolExecutor(1) as pool:
-        guest = pool.submit(boot, NODES, job, before, LIMIT_S)
+        guest = pool.submit(boot, NODES, job, before)
         try:
             wait_for_recordings(guest, before)
             traces = {name: converted(before, name) for name in PROGRAMS}

@@ -20,7 +20,6 @@ from vm.conftest import Boot
 from vm.guest import Firmware, GuestNode
 
 MEMORY_MIB = 192
-LIMIT_S = 300
 
 
 def ring(count: int) -> list[list[int]]:
@@ -68,7 +67,7 @@ def booted(
 ) -> Booted:
     made, firmware = GUESTS[request.param]
     folder = tmp_path_factory.mktemp("machine")
-    boot(made, job(made), folder, LIMIT_S, firmware=firmware)
+    boot(made, job(made), folder, firmware=firmware)
     text = (folder / "host.xml").read_bytes()
     lines = (folder / "kernel").read_text().splitlines()
     return Booted(

@@ -25,7 +25,6 @@ from vm.guest import GuestNode
 
 PROGRAMS = Path(__file__).parent / "programs"
 RUN_PLANS = Path(__file__).with_name("run_plans.py")
-LIMIT_S = 500
 PAGES = 64
 SPILLED_MIB = 192
 STATUS = 7  # of the program `planned`
@@ -168,7 +167,7 @@ def run(
         for job, (plan, words) in programs.items()
     ]
     (found.folder / "jobs.json").write_text(json.dumps(jobs))
-    boot(nodes, shlex.join([sys.executable, str(RUN_PLANS), "jobs.json"]), found.folder, LIMIT_S)
+    boot(nodes, shlex.join([sys.executable, str(RUN_PLANS), "jobs.json"]), found.folder)
     return found
 
 

@@ -24,7 +24,6 @@ from vm.service_states import BLOCK, BLOCKS, CLIENTS, ENOUGH, TRANSACTIONS
 PROGRAMS = Path(__file__).parent / "programs"
 STEPS = Path(__file__).with_name("service_states.py")
 TESTS = Path(__file__).parents[1]
-LIMIT_S = 400
 Seen = dict[str, Any]
 
 
@@ -42,7 +41,7 @@ def services(
     server.prepare(folder)
     words = shlex.join([sys.executable, str(STEPS), str(build), "/run/work/data"])
     job = f"set -e\nexport PYTHONPATH={shlex.quote(str(TESTS))}\n{words} >result.json"
-    boot([GuestNode(1, 448)] * 2, job, folder, LIMIT_S)
+    boot([GuestNode(1, 448)] * 2, job, folder)
     seen: Seen = json.loads((folder / "result.json").read_text())
     return seen
 
