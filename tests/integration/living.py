@@ -23,9 +23,9 @@ class Area:
 class Living:
     """The running program; its data is checked when it ends."""
 
-    def __init__(self, program: Path, file: Path) -> None:
+    def __init__(self, program: Path, file: Path, *options: str) -> None:
         self.process = subprocess.Popen(
-            [program, file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [program, file, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.areas = {}
         for line in self._until_dot():

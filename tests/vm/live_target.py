@@ -16,13 +16,17 @@ from vm.host_states import command, on_node
 
 # A move has begun when so many pages have arrived.
 BEGUN = 64
+# Between the passes of its threads, an emulated processor has time for what moves the memory.
+BREATH_US = 10_000
 
 
 @contextmanager
-def living(program: Path, model: Path, node: int = 0) -> Iterator[Living]:
+def living(
+    program: Path, model: Path, node: int = 0, breath_us: int = BREATH_US
+) -> Iterator[Living]:
     """The program, all of whose memory is on one node at first."""
     on_node(node)
-    running = Living(program, model)
+    running = Living(program, model, str(breath_us))
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     while running.passes() < 1:
         pass

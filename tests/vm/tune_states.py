@@ -36,7 +36,8 @@ def tuned_whole(program: Path) -> dict[str, Any]:
     to pages that can move. There surely is something to move then.
     """
     write_model(Path("small.gguf"), 1)
-    with living(program, Path("small.gguf")) as running:
+    # It works nearly all the time, so that one second has enough samples.
+    with living(program, Path("small.gguf"), breath_us=2000) as running:
         tids = sorted(int(path.name) for path in Path(f"/proc/{running.pid}/task").iterdir())
         for tid in tids[1:]:
             os.sched_setaffinity(tid, {1})

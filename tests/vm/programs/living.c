@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// living FILE: works with its memory until it is told to end, and tells where the kernel has it.
+// living FILE [BREATH]: works with its memory until it is told to end, and tells where the kernel
+// has it. Its threads sleep BREATH microseconds after each pass.
 //
 // Its memory: the variable `table`, the mapping `anonymous`, the mapping `shared` (shared memory
 // that a child maps, too), and FILE, mapped read-only. Two threads write and check their halves of
@@ -26,20 +27,13 @@
 
 #include "node_report.h"
 
-enum {
-    PAGE = 4096,
-    TABLE = 256,
-    ANONYMOUS = 1024,
-    SHARED = 64,
-    THREADS = 2,
-    WORDS = PAGE / 8,
-    BREATH_US = 2000
-};
+enum { PAGE = 4096, TABLE = 256, ANONYMOUS = 1024, SHARED = 64, THREADS = 2, WORDS = PAGE / 8 };
 
 uint64_t table[TABLE * WORDS] __attribute__((aligned(PAGE)));
 static uint64_t* anonymous;
 static uint64_t* shared;
 static const unsigned char* file;
+static useconds_t breath_us = 2000;
 static size_t file_bytes;
 static atomic_bool ended;
 static atomic_long wrong;
@@ -84,7 +78,7 @@ static void* work(void* number_) {
         wrong += wrong_words(anonymous, b, b + half, ~pass);
         wrong += file_sum() != sum;
         passes[number]++;
-        usleep(BREATH_US);
+        usleep(breath_us);
     }
     return NULL;
 }
@@ -128,7 +122,8 @@ static void answer(const char* line) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 2) return 2;
+    if (argc != 2 && argc != 3) return 2;
+    if (argc == 3) breath_us = (useconds_t)atoi(argv[2]);
     map_file(argv[1]);
     anonymous = map(ANONYMOUS, MAP_PRIVATE);
     shared = map(SHARED, MAP_SHARED);
