@@ -37,15 +37,20 @@ Mapping NodeProblem::of_cores(const Mapping& mapping) const {
     return nodes;
 }
 
-Mapping NodeProblem::on_cores(const Mapping& nodes, const Mapping& before) const {
+Mapping NodeProblem::on_cores(const Mapping& nodes, const Mapping& before, double longest) const {
     Mapping mapping = before;
-    CoreLoads loads(of_, before);
-    const auto stays = [&](Task t) { return of_.node(before[t]) == node_[nodes[t]]; };
-    for (Task t = 0; t < mapping.size(); ++t) {
-        if (!stays(t)) loads.remove(t, before[t]);
-    }
+    CoreLoads loads = CoreLoads::of_fixed_tasks(of_);
+    std::vector<Task> move;
     for (Task t : heaviest_first(of_)) {
-        if (stays(t)) continue;
+        if (of_.fixed(t)) continue;
+        const bool fits = loads.time(before[t]) + of_.time(t, before[t]) <= longest;
+        if (fits && of_.node(before[t]) == node_[nodes[t]]) {
+            loads.add(t, before[t]);
+        } else {
+            move.push_back(t);
+        }
+    }
+    for (Task t : move) {
         mapping[t] = loads.least_loaded(node_[nodes[t]]);
         loads.add(t, mapping[t]);
     }

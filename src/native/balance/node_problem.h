@@ -26,8 +26,9 @@ class NodeProblem {
     // A mapping of tasks to cores, as one to nodes.
     Mapping of_cores(const Mapping& mapping) const;
     // A mapping of tasks to nodes, as one to cores. A task keeps its core of `before` if that is on
-    // the node; the others go to the least loaded core of their node, the heaviest first.
-    Mapping on_cores(const Mapping& nodes, const Mapping& before) const;
+    // the node, and takes no longer than `longest` with the heavier tasks that keep it. The others
+    // go to the least loaded core of their node, the heaviest first.
+    Mapping on_cores(const Mapping& nodes, const Mapping& before, double longest) const;
 
   private:
     Arrays arrays();

@@ -2,6 +2,7 @@
 #include "nodes_first.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,9 @@ class NodeSearch {
     NodeSearch(const Problem& problem, const Goal& goal, std::uint64_t seed, const TimeLimit& limit)
         : problem_(problem), goal_(goal), random_(seed), seed_(seed), limit_(limit) {}
 
-    Mapping run(Level finest, Mapping mapping, double annealing_steps) {
+    // The mappings before and after annealing; one, if there is no difference.
+    std::vector<Mapping> run(Level finest, Mapping mapping, double annealing_steps) {
+        std::vector<Mapping> found;
         std::vector<Level> levels;
         std::vector<std::vector<Task>> groups;
         levels.push_back(std::move(finest));
@@ -56,25 +59,28 @@ class NodeSearch {
                 climb(state, random_, kRounds, limit_);
                 climbed = size;
             }
-            if (depth == 0 && annealing_steps > 0.0) anneal(state, annealing_steps);
             mapping = state.mapping();
-            if (depth > 0) {
-                Mapping fine(groups[depth - 1].size());
-                for (Task t = 0; t < fine.size(); ++t) fine[t] = mapping[groups[depth - 1][t]];
-                mapping = std::move(fine);
+            if (depth == 0) {
+                if (annealing_steps > 0.0 && anneal(state, annealing_steps)) {
+                    found.push_back(state.mapping());
+                }
+                found.push_back(std::move(mapping));
+                break;
             }
+            Mapping fine(groups[depth - 1].size());
+            for (Task t = 0; t < fine.size(); ++t) fine[t] = mapping[groups[depth - 1][t]];
+            mapping = std::move(fine);
         }
-        return mapping;
+        return found;
     }
 
   private:
-    void anneal(SearchState& state, double steps) {
-        const Mapping before = state.mapping();
-        const double cost = state.cost();
+    // Whether the cost is lower now.
+    bool anneal(SearchState& state, double steps) {
+        const double before = state.cost();
         anneal_communication(state, steps, random_, limit_);
         climb(state, random_, kRounds, limit_);
-        if (state.cost() < cost) return;
-        for (Task t = 0; t < before.size(); ++t) state.move(t, before[t]);
+        return state.cost() < before;
     }
 
     // Pairs items of one node, and of one present node if that matters. While they are paired, the
@@ -109,14 +115,18 @@ class NodeSearch {
 Mapping NodesFirst::improve(const Mapping& start, const Goal& goal, double annealing_steps,
                             std::uint64_t seed) const {
     NodeSearch search(nodes_.problem(), goal, seed, limit_);
-    const Mapping better =
+    const std::vector<Mapping> found =
         search.run(level_on_nodes(finest_, nodes_), nodes_.of_cores(start), annealing_steps);
-    SearchState state(problem_, finest_, goal, nodes_.on_cores(better, start));
-    Random random(seed);
-    shorten_cores(state, limit_);
-    mend_memory(state, limit_);
-    balance::improve(state, random, 3, limit_);
-    return state.mapping();
+    std::optional<SearchState> best;
+    for (const Mapping& on_nodes : found) {
+        SearchState state(problem_, finest_, goal, nodes_.on_cores(on_nodes, start, goal.longest));
+        Random random(seed);
+        shorten_cores(state, limit_);
+        mend_memory(state, limit_);
+        balance::improve(state, random, 3, limit_);
+        if (!best || better(state, *best)) best.emplace(std::move(state));
+    }
+    return best->mapping();
 }
 
 }  // namespace numascape::balance

@@ -95,12 +95,11 @@ Mapping start_mapping(std::string_view name, const NodeProblem& nodes, const Pro
     Options on_nodes = options;
     on_nodes.metis_passes = problem.tasks() < kLarge ? kMetisPasses : kMetisPassesOnLarge;
     on_nodes.scotch_recursive = problem.tasks() > kRecursiveTasks;
-    if (problem.perfect_time() > 0.0) {
-        on_nodes.max_imbalance = search_goal(problem, options).longest / problem.perfect_time();
-    }
+    const double longest = search_goal(problem, options).longest;
+    if (problem.perfect_time() > 0.0) on_nodes.max_imbalance = longest / problem.perfect_time();
     const Mapping parts = name == kStartTwoLevel ? metis(nodes.problem(), on_nodes)
                                                  : scotch_map(nodes.problem(), on_nodes);
-    return nodes.on_cores(relabel(nodes.problem(), parts), problem.current());
+    return nodes.on_cores(relabel(nodes.problem(), parts), problem.current(), longest);
 }
 
 }  // namespace numascape::balance
