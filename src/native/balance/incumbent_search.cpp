@@ -41,8 +41,9 @@ namespace {
 constexpr std::size_t kSmall = 6000;
 // Fewest groups per core; with fewer, the load could not be balanced.
 constexpr double kGroupsPerCore = 8.0;
-// If all migrations together cost less than this share of the communication, they cost little.
-constexpr double kLittle = 0.02;
+// If all migrations together cost less than the first share of the communication, the present
+// mapping hardly matters; from the second share on, it gets all of its annealing.
+constexpr double kLittle = 0.02, kMuch = 0.1;
 // Steps of annealing nodes, for each task: about half of METIS' time. A step takes longer on larger
 // graphs, which do not fit into caches. The largest are not annealed.
 constexpr double kNodeSteps = 1000.0, kNodeStepsOnLarge = 600.0;
@@ -87,17 +88,19 @@ class IncumbentSearch {
         const Mapping home = problem_.current();
         const SearchState now(problem_, finest_, goal_, home);
         const auto names = chosen_starts(now, options_, finest_.size() <= kSmall);
-        quick_ = migrations_cost_little(now);
+        present_effort_ = effort_for_present(now);
         const Mapping found = best_of(tries_from(names, home), home);
-        if (!quick_ || within_caps(found)) return found;
-        quick_ = false;
+        if (present_effort_ == 1.0 || within_caps(found)) return found;
+        present_effort_ = 1.0;
         return best_of(tries_from(names, home), found);
     }
 
   private:
     std::vector<Try> tries_from(const std::vector<std::string_view>& names, const Mapping& home) {
         std::vector<Try> tries;
-        for (std::string_view name : names) add_tries(name, home, tries);
+        // A start's random numbers do not depend on how many tries the starts before it have.
+        std::uint64_t seed = options_.seed * 1000;
+        for (std::string_view name : names) add_tries(name, home, seed += 10, tries);
         if (options_.start != nullptr) {
             check_mapping(problem_, *options_.start);
             const Mapping start = relabel(problem_, *options_.start);
@@ -106,19 +109,24 @@ class IncumbentSearch {
         return tries;
     }
 
-    // Whether the present mapping hardly matters: partitions are then better starts than it, and
-    // annealing it takes many times as long as a partition. Where cores have few tasks, annealing
-    // of tasks on cores is better at balancing them.
-    bool migrations_cost_little(const SearchState& now) const {
+    // How much of its annealing the present mapping gets. The less migrations cost, the better are
+    // partitions as starts, and annealing takes many times as long as a partition. The work falls
+    // gradually with the price, so that a slightly different price gives a similar result. Where
+    // cores have few tasks, annealing of tasks on cores is better at balancing them.
+    double effort_for_present(const SearchState& now) const {
+        const bool capped = goal_.max_communication < INFINITY || goal_.max_migrations < INFINITY ||
+                            goal_.max_migrated_bytes < INFINITY;
+        if (!options_.starts.empty() || options_.start != nullptr || capped ||
+            double(problem_.tasks()) < 2.0 * kGroupsPerCore * double(problem_.cores())) {
+            return 1.0;
+        }
         double all = goal_.price * double(problem_.tasks());
         for (Task t = 0; t < problem_.tasks(); ++t) {
             all += goal_.byte_price * problem_.migrated_bytes(t);
         }
-        const bool capped = goal_.max_communication < INFINITY || goal_.max_migrations < INFINITY ||
-                            goal_.max_migrated_bytes < INFINITY;
-        return options_.starts.empty() && options_.start == nullptr && !capped &&
-               double(problem_.tasks()) >= 2.0 * kGroupsPerCore * double(problem_.cores()) &&
-               all < kLittle * goal_.communication_weight * now.communication();
+        const double communication = goal_.communication_weight * now.communication();
+        if (all >= kMuch * communication) return 1.0;
+        return std::max(0.0, all / communication - kLittle) / (kMuch - kLittle);
     }
 
     bool within_caps(const Mapping& mapping) const {
@@ -126,10 +134,10 @@ class IncumbentSearch {
         return state.memory_excess() <= 0.0 && state.excess() <= 0.0;
     }
 
-    void add_tries(std::string_view name, const Mapping& home, std::vector<Try>& tries) {
-        const std::uint64_t seed = options_.seed * 1000 + tries.size();
+    void add_tries(std::string_view name, const Mapping& home, std::uint64_t seed,
+                   std::vector<Try>& tries) {
         if (name == kStartScratch) {
-            if (quick_) return;
+            if (present_effort_ == 0.0) return;
             tries.push_back(
                 [&, seed](const TimeLimit& limit) { return from_scratch(seed + 900, limit); });
         } else if (name != kStartNow) {
@@ -144,9 +152,9 @@ class IncumbentSearch {
                 [&, home](const TimeLimit& limit) { return refined(home, goal_, 1, limit); });
             if (steps(finest_.size()) == 0) return;
             for (double temperature : kTemperatures) {
-                const std::uint64_t own = options_.seed * 1000 + tries.size();
-                tries.push_back([&, home, temperature, own](const TimeLimit& limit) {
-                    return annealed(home, temperature, own, limit);
+                ++seed;
+                tries.push_back([&, home, temperature, seed](const TimeLimit& limit) {
+                    return annealed(home, temperature, seed, limit);
                 });
             }
         }
@@ -213,8 +221,8 @@ class IncumbentSearch {
     }
 
     std::uint64_t steps(std::size_t items) const {
-        if (quick_) return 0;
-        return std::uint64_t(options_.effort * std::min(1500.0 * double(items), 1.5e6));
+        const double most = std::min(1500.0 * double(items), 1.5e6);
+        return std::uint64_t(options_.effort * present_effort_ * most);
     }
 
     Mapping annealed(Mapping mapping, double temperature, std::uint64_t seed,
@@ -319,7 +327,7 @@ class IncumbentSearch {
     const TimeLimit limit_;
     const Goal goal_;
     const Level finest_;
-    bool quick_ = false;  // without annealing the present mapping
+    double present_effort_ = 1.0;
 };
 
 }  // namespace

@@ -136,6 +136,14 @@ def test_a_start_is_relabelled() -> None:
     assert problem.measure(problem.start("metis")).migrations < problem.measure(metis).migrations
 
 
+def test_a_start_keeps_no_more_tasks_on_a_core_than_fit() -> None:
+    graph = dataclasses.replace(generated.mesh(16, 4), core=np.zeros(256, np.uint32))
+    problem = Problem(graph, flat_target(2, 2, 2.0))
+    start = problem.measure(problem.start("twolevel", Options(max_imbalance=1.05)))
+    assert start.imbalance <= 1.06  # METIS' own bound on the nodes is not exact
+    assert start.migrations < 230
+
+
 def test_more_migrations_pay_the_longer_the_mapping_stays() -> None:
     scattered = generated.mesh(24, 16, seed=3)
     graph = dataclasses.replace(scattered, core=generated.at_random(576, 16, 1))
@@ -147,6 +155,16 @@ def test_more_migrations_pay_the_longer_the_mapping_stays() -> None:
     communication = [metrics.communication for metrics in results]
     assert migrations == sorted(set(migrations))
     assert communication == sorted(set(communication), reverse=True)
+
+
+def test_results_have_no_step_where_migrations_begin_to_cost_little() -> None:
+    problem = Problem(many_random_messages(600, 16), flat_target(4, 4, 2.0))
+    before, after = (
+        problem.run("incumbent", Options(max_imbalance=1.05, iterations=n)).metrics
+        for n in (49.999, 50.001)  # all migrations cost 2 % of the communication
+    )
+    assert after.communication == pytest.approx(before.communication, rel=1e-3)
+    assert after.migrations == pytest.approx(before.migrations, rel=0.01)
 
 
 def many_random_messages(tasks: int, cores: int) -> TaskGraph:
