@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 PAGES = 16
+PAGE = 4096
 ALL = range(PAGES)
 BY_KERNEL = "the kernel, in a system call"
 
@@ -118,6 +119,40 @@ def test_the_kernel_touches_what_it_fills(memory_calls: Any, structure: str, pag
     touched = first_touches(memory_calls, structure)
     assert sorted(touched["page"]) == list(range(pages))
     assert set(touched["function"]) == {BY_KERNEL}
+
+
+def bytes_by_kernel(recording: Any, structure: str) -> dict[int, tuple[int, int]]:
+    """Bytes of each page that the kernel read and wrote for the main thread."""
+    wanted = recording.trace.structures.filter(pl.col("name") == structure).select("structure")
+    made = recording.trace.kernel_accesses.join(wanted, on="structure", how="semi")
+    assert set(made["thread"]) <= {0}
+    return {
+        page: (read, written)
+        for page, read, written in made.select("page", "read_bytes", "written_bytes").iter_rows()
+    }
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        *("by_pread", "by_readv", "by_preadv", "by_preadv2"),
+        *("by_syscall", "by_copy", "by_recvmsg", "by_recvmmsg"),
+    ],
+)
+def test_bytes_that_the_kernel_wrote_are_counted(memory_calls: Any, structure: str) -> None:
+    assert bytes_by_kernel(memory_calls, structure) == dict.fromkeys(ALL, (0, PAGE))
+
+
+def test_bytes_of_parts_and_of_both_sides_of_a_copy_are_counted(memory_calls: Any) -> None:
+    assert bytes_by_kernel(memory_calls, "in_parts") == dict.fromkeys(ALL, (0, 2 * PAGE))
+    assert bytes_by_kernel(memory_calls, "by_read") == dict.fromkeys(ALL, (PAGE, PAGE))
+    received = dict.fromkeys(range(PAGES // 2 + 1), (0, PAGE))
+    assert bytes_by_kernel(memory_calls, "by_recv") == received
+
+
+@pytest.mark.parametrize("structure", ["populated", "by_registering"])
+def test_pages_that_are_only_made_present_have_no_bytes(memory_calls: Any, structure: str) -> None:
+    assert bytes_by_kernel(memory_calls, structure) == {}
 
 
 def test_threads_that_unmap_for_each_other_keep_their_counts(memory_calls: Any) -> None:

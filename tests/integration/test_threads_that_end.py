@@ -78,6 +78,16 @@ def test_lines_of_memory_of_threads_that_end(record: Any) -> None:
     assert Counter(lines["memory_lines"]) == {1: 100}
 
 
+def test_samples_are_of_the_thread_that_made_the_access(record: Any) -> None:
+    """A thread that takes over the recorder of an ended one does not inherit its samples."""
+    trace = record("thread_waves", 100, 2).trace
+    shared = trace.structures.filter(pl.col("name") == "shared").select("structure")
+    seen = trace.seen_lines.join(shared, on="structure", how="semi")
+    times = dict(seen.group_by("thread").agg(pl.col("times").sum()).iter_rows())
+    # Each reads it once, and the first executions of code are all sampled.
+    assert times[1] == times[2] == 1
+
+
 @pytest.mark.parametrize("at_once", [1, 8])
 def test_files_are_those_of_the_threads_alive_at_once(
     programs: Path, tmp_path: Path, at_once: int

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ class Pattern:
     instances: list[tuple[int, int, int, int]] = field(default_factory=list)
     transfers: list[tuple[Any, ...]] = field(default_factory=list)  # none: not recorded
     seen_lines: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
+    kernel_accesses: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
     placed_by_first_touch: bool = False
 
     def phase(self, name: str, line: int = 0, repetitions: int = 1) -> int:
@@ -94,6 +96,13 @@ class Pattern:
         """Say that samples saw the thread use these lines of the page (a bit for each)."""
         row = (structure, 0, page, line, thread, phase, lines, bytes_, times, alone, writing)
         self.seen_lines.append(row)
+
+    def fill_by_kernel(
+        self, structure: int, pages: Iterable[int], thread: int, bytes_: int, phase: int = 0
+    ) -> None:
+        """Say that system calls for the thread wrote so many bytes of each of these pages."""
+        for page in pages:
+            self.kernel_accesses.append((structure, 0, page, thread, phase, 0, bytes_))
 
     def structure(self, name: str, pages: int, **columns: Any) -> int:
         """Add a structure and return its id."""
@@ -183,7 +192,11 @@ class Pattern:
         threads = np.arange(self.threads, dtype=np.uint32)
         recorded = {
             name: self._frame(name, rows)
-            for name, rows in (("transfers", self.transfers), ("seen_lines", self.seen_lines))
+            for name, rows in (
+                ("transfers", self.transfers),
+                ("seen_lines", self.seen_lines),
+                ("kernel_accesses", self.kernel_accesses),
+            )
             if rows
         }
         return recorded | {

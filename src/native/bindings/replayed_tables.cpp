@@ -111,6 +111,17 @@ Table transfers(TransferColumns&& columns) {
     return out;
 }
 
+Table kernel_accesses(KernelAccessColumns&& columns) {
+    Table out;
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("thread", std::move(columns.thread));
+    out.add("phase", std::move(columns.phase));
+    out.add("read_bytes", std::move(columns.read_bytes));
+    out.add("written_bytes", std::move(columns.written_bytes));
+    return out;
+}
+
 Table seen_lines(SeenLineColumns&& columns) {
     Table out;
     out.add("owner", std::move(columns.owner));

@@ -17,6 +17,7 @@ Table samples(SampleColumns&& columns);
 Table shared_samples(SharedSampleColumns&& columns);
 Table shares(ShareColumns&& columns);
 Table transfers(TransferColumns&& columns);
+Table kernel_accesses(KernelAccessColumns&& columns);
 Table seen_lines(SeenLineColumns&& columns);
 Table seen_in_modules(SeenInModuleColumns&& columns);
 

@@ -14,33 +14,10 @@ uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-// The first `bytes` of the buffers that `count` vectors at `address` describe.
-void touch_vectors(const MemoryState& state, uint64_t address, uint64_t count, uint64_t bytes,
-                   bool writes, EffectSink sink) {
-    constexpr uint64_t kMaxVectors = 1 << 14;  // no call of the kernel takes more
-    for (uint64_t i = 0; i < count && i < kMaxVectors && bytes > 0; ++i) {
-        iovec vector{};
-        if (!state.read(address + i * sizeof vector, &vector, sizeof vector)) {
-            return;
-        }
-        const uint64_t part = least(bytes, vector.iov_len);
-        tell_touch(reinterpret_cast<uint64_t>(vector.iov_base), part, writes, sink);
-        bytes -= part;
-    }
-}
-
-void touch_message(const MemoryState& state, const msghdr& message, uint64_t bytes,
-                   EffectSink sink) {
-    touch_vectors(state, reinterpret_cast<uint64_t>(message.msg_iov), message.msg_iovlen, bytes,
-                  true, sink);
-}
-
-}  // namespace
-
-void tell_touch(uint64_t start, uint64_t bytes, bool writes, EffectSink sink) {
+void tell(EffectKind kind, uint64_t start, uint64_t bytes, bool writes, EffectSink sink) {
     if (start != 0 && bytes != 0 && start + bytes > start) {
         Effect effect{};
-        effect.kind = EffectKind::kTouch;
+        effect.kind = kind;
         effect.start = start;
         effect.bytes = bytes;
         effect.writes = writes;
@@ -48,26 +25,64 @@ void tell_touch(uint64_t start, uint64_t bytes, bool writes, EffectSink sink) {
     }
 }
 
+using Tell = void (*)(uint64_t start, uint64_t bytes, bool writes, EffectSink sink);
+
+struct Vectors {
+    uint64_t address;
+    uint64_t count;
+};
+
+// The first `bytes` of the buffers that the vectors describe.
+void each_vector(const MemoryState& state, Vectors vectors, uint64_t bytes, bool writes,
+                 EffectSink sink, Tell tell_of = tell_access) {
+    constexpr uint64_t kMaxVectors = 1 << 14;  // no call of the kernel takes more
+    for (uint64_t i = 0; i < vectors.count && i < kMaxVectors && bytes > 0; ++i) {
+        iovec vector{};
+        if (!state.read(vectors.address + i * sizeof vector, &vector, sizeof vector)) {
+            return;
+        }
+        const uint64_t part = least(bytes, vector.iov_len);
+        tell_of(reinterpret_cast<uint64_t>(vector.iov_base), part, writes, sink);
+        bytes -= part;
+    }
+}
+
+void fill_message(const MemoryState& state, const msghdr& message, uint64_t bytes,
+                  EffectSink sink) {
+    each_vector(state, {reinterpret_cast<uint64_t>(message.msg_iov), message.msg_iovlen}, bytes,
+                true, sink);
+}
+
+}  // namespace
+
+void tell_touch(uint64_t start, uint64_t bytes, bool writes, EffectSink sink) {
+    tell(EffectKind::kTouch, start, bytes, writes, sink);
+}
+
+void tell_access(uint64_t start, uint64_t bytes, bool writes, EffectSink sink) {
+    tell(EffectKind::kAccess, start, bytes, writes, sink);
+}
+
 void fills_buffer(const MemoryState&, const SystemCall& call, uint64_t result, EffectSink sink) {
     // A datagram's length may be more than its buffer's (MSG_TRUNC).
-    tell_touch(call.arguments[1], least(result, call.arguments[2]), true, sink);
+    tell_access(call.arguments[1], least(result, call.arguments[2]), true, sink);
 }
 
 void fills_first_argument(const MemoryState&, const SystemCall& call, uint64_t result,
                           EffectSink sink) {
-    tell_touch(call.arguments[0], least(result, call.arguments[1]), true, sink);
+    tell_access(call.arguments[0], least(result, call.arguments[1]), true, sink);
 }
 
 void fills_vectors(const MemoryState& state, const SystemCall& call, uint64_t result,
                    EffectSink sink) {
-    touch_vectors(state, call.arguments[1], call.arguments[2], result, true, sink);
+    each_vector(state, {call.arguments[1], call.arguments[2]}, result, true, sink);
 }
 
 void fills_message(const MemoryState& state, const SystemCall& call, uint64_t result,
                    EffectSink sink) {
     msghdr message{};
     if (state.read(call.arguments[1], &message, sizeof message)) {
-        touch_message(state, message, result, sink);
+        fill_message(state, message, result, sink);
     }
 }
 
@@ -78,7 +93,7 @@ void fills_messages(const MemoryState& state, const SystemCall& call, uint64_t r
         if (!state.read(call.arguments[1] + i * sizeof message, &message, sizeof message)) {
             return;
         }
-        touch_message(state, message.msg_hdr, message.msg_len, sink);
+        fill_message(state, message.msg_hdr, message.msg_len, sink);
     }
 }
 
@@ -86,9 +101,9 @@ void copies_between_processes(const MemoryState& state, const SystemCall& call, 
                               EffectSink sink) {
     const uint64_t* argument = call.arguments;
     const bool into_own = call.number == SYS_process_vm_readv;
-    touch_vectors(state, argument[1], argument[2], result, into_own, sink);
+    each_vector(state, {argument[1], argument[2]}, result, into_own, sink);
     if (argument[0] == os::process_id()) {
-        touch_vectors(state, argument[3], argument[4], result, !into_own, sink);
+        each_vector(state, {argument[3], argument[4]}, result, !into_own, sink);
     }
 }
 
@@ -124,7 +139,7 @@ void registers_buffers(const MemoryState& state, const SystemCall& call, uint64_
         count = update.count;
     }
     if (vectors != 0) {
-        touch_vectors(state, vectors, count, ~uint64_t{0}, true, sink);
+        each_vector(state, {vectors, count}, ~uint64_t{0}, true, sink, tell_touch);
     }
 }
 

@@ -25,6 +25,9 @@ void registers_buffers(const MemoryState&, const SystemCall&, uint64_t result, E
 // (address, bytes, ...): all pages are made present.
 void locks_pages(const MemoryState&, const SystemCall&, uint64_t result, EffectSink);
 
+// The kernel made the pages present.
 void tell_touch(uint64_t start, uint64_t bytes, bool writes, EffectSink sink);
+// The kernel read or wrote the bytes.
+void tell_access(uint64_t start, uint64_t bytes, bool writes, EffectSink sink);
 
 }  // namespace numascape

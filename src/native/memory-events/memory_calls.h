@@ -31,7 +31,8 @@ enum class EffectKind : uint8_t {
     kUnmap,   // the addresses are free
     kMove,    // what was at `from` is at `start`; see Effect::left
     kForget,  // the pages' contents are gone, and their next access is a first touch
-    kTouch,   // the kernel accessed the bytes for the calling thread
+    kTouch,   // the kernel made the pages present for the calling thread
+    kAccess,  // ... and read or wrote the bytes
 };
 
 // What is at the old addresses after a move.
@@ -41,7 +42,7 @@ enum class LeftBehind : uint8_t {
     kSamePages,   // the same shared pages are at both
 };
 
-// A range is of whole pages, but for kTouch.
+// A range is of whole pages, except for kTouch and kAccess.
 struct Effect {
     EffectKind kind;
     uint64_t start;
@@ -56,7 +57,7 @@ struct Effect {
     bool shared;        // kMap: between processes
     bool heap;          // kMap: below the program break
     bool private_only;  // kForget: pages of shared mappings keep their contents
-    bool writes;        // kTouch
+    bool writes;        // kTouch, kAccess
 };
 
 struct EffectSink {

@@ -70,6 +70,10 @@ AddressRange MemoryLog::after(ThreadRecorder& recorder, const PendingCall& pendi
             case EffectKind::kTouch:
                 touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
                 break;
+            case EffectKind::kAccess:
+                touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
+                shard_.access_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
+                break;
         }
     };
     effects_of(state_, pending.call, result, sink_of(write));

@@ -16,7 +16,7 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
             attribute(each, at->first, time);
         }
     }
-    attribute_samples(pages, time);
+    attribute_records(pages, time);
 }
 
 void PendingAccesses::attribute(const SampledAccess& access, uint32_t page, uint64_t time) {
@@ -28,23 +28,21 @@ void PendingAccesses::attribute(const SampledAccess& access, uint32_t page, uint
     }
 }
 
-void PendingAccesses::attribute_samples(WindowPages pages, uint64_t time) {
-    auto at = samples_.lower_bound(pages.first);
-    for (; at != samples_.end() && at->first < pages.end; at = samples_.erase(at)) {
-        for (const Recorded& recorded : at->second) {
-            attribute(recorded, at->first, time);
+void PendingAccesses::attribute_records(WindowPages pages, uint64_t time) {
+    const auto attribute_all = [&](auto& records) {
+        auto at = records.lower_bound(pages.first);
+        for (; at != records.end() && at->first < pages.end; at = records.erase(at)) {
+            for (const auto* record : at->second) {
+                attribute(*record, at->first, time);
+            }
         }
-    }
-    auto taken = transfers_.lower_bound(pages.first);
-    for (; taken != transfers_.end() && taken->first < pages.end; taken = transfers_.erase(taken)) {
-        for (const TransfersRecord* transfers : taken->second) {
-            attribute(*transfers, taken->first, time);
-        }
-    }
+    };
+    attribute_all(samples_);
+    attribute_all(transfers_);
+    attribute_all(kernel_accesses_);
 }
 
-void PendingAccesses::attribute(const Recorded& recorded, uint32_t page, uint64_t time) {
-    const SampleRecord& sample = *recorded.sample;
+void PendingAccesses::attribute(const SampleRecord& sample, uint32_t page, uint64_t time) {
     const bool whole = (sample.header.flags & kSampleWhole) != 0;
     const auto parts = sample.seen.lines == 0 ? PageParts::every() : PageParts::of(sample.seen);
     attribute(Sample{sample.site, sample.phase, static_cast<double>(sample.weight), sample.time,
@@ -59,7 +57,7 @@ void PendingAccesses::attribute(const Recorded& recorded, uint32_t page, uint64_
     }
     const auto owner = owner_of(page, parts, sample.time, std::max(time, sample.time + 1));
     if (owner) {
-        seen_lines_.add(*owner, owners_.index_in(*owner, page), recorded.thread, sample,
+        seen_lines_.add(*owner, owners_.index_in(*owner, page), sample.thread, sample,
                         {lives_.one_at(sample.time), sites_.writes(sample.site)});
     }
 }
@@ -117,6 +115,21 @@ void PendingAccesses::attribute(const TransfersRecord& transfers, uint32_t page,
     out.travelling.push_back(transfers.travelling);
     out.judged.push_back(transfers.judged);
     out.shared.push_back(transfers.shared);
+}
+
+void PendingAccesses::attribute(const KernelAccessRecord& access, uint32_t page, uint64_t time) {
+    const auto parts = access.seen.lines == 0 ? PageParts::every() : PageParts::of(access.seen);
+    const auto owner = owner_of(page, parts, access.time, std::max(time, access.time + 1));
+    if (!owner) {
+        return;
+    }
+    KernelAccessColumns& out = out_.kernel_accesses;
+    out.owner.push_back(*owner);
+    out.page.push_back(owners_.index_in(*owner, page));
+    out.thread.push_back(access.thread);
+    out.phase.push_back(access.phase);
+    out.read_bytes.push_back(access.read_bytes / access.pages);
+    out.written_bytes.push_back(access.written_bytes / access.pages);
 }
 
 void PendingAccesses::attribute(const Sample& sample, uint32_t page, uint64_t time) {

@@ -35,8 +35,14 @@ class PendingAccesses {
     void has_several_threads(bool several) { follows_lines_ = several; }
     ThreadLives& lives() { return lives_; }
     // The record must stay in memory.
-    void add_sample(const SampleRecord& sample, uint32_t page, uint32_t thread) {
-        samples_[page].push_back({&sample, thread});
+    void add_sample(const SampleRecord& sample, uint32_t page) {
+        samples_[page].push_back(&sample);
+    }
+    // The record must stay in memory.
+    void add_kernel_access(const KernelAccessRecord& access) {
+        for (uint32_t page = 0; page < access.pages; ++page) {
+            kernel_accesses_[access.header.id + page].push_back(&access);
+        }
     }
 
     struct SampledAccess {
@@ -54,10 +60,6 @@ class PendingAccesses {
     void finish();
 
   private:
-    struct Recorded {
-        const SampleRecord* sample;
-        uint32_t thread;
-    };
     struct Sample {
         uint32_t site;
         uint32_t phase;
@@ -67,8 +69,9 @@ class PendingAccesses {
         PageParts parts = PageParts::every();
     };
     void attribute(const Sample& sample, uint32_t page, uint64_t time);
-    void attribute(const Recorded& recorded, uint32_t page, uint64_t time);
+    void attribute(const SampleRecord& sample, uint32_t page, uint64_t time);
     void attribute(const TransfersRecord& transfers, uint32_t page, uint64_t time);
+    void attribute(const KernelAccessRecord& access, uint32_t page, uint64_t time);
     // The owners of these parts of a page that is divided, at `since`.
     std::vector<PageShares::Share> owners_then(uint32_t page, const PageParts& parts,
                                                uint64_t since, uint64_t until) const;
@@ -76,7 +79,7 @@ class PendingAccesses {
     std::optional<uint32_t> owner_of(uint32_t page, const PageParts& parts, uint64_t since,
                                      uint64_t until);
     void attribute(const SampledAccess& access, uint32_t page, uint64_t time);
-    void attribute_samples(WindowPages pages, uint64_t time);
+    void attribute_records(WindowPages pages, uint64_t time);
 
     // The group of the owners of a page of small blocks.
     uint32_t group_of(uint32_t page);
@@ -92,9 +95,10 @@ class PendingAccesses {
     std::unordered_map<uint32_t, std::vector<PageShares::Share>> small_shares_;
     bool follows_lines_ = true;
     ThreadLives lives_;
-    std::map<uint32_t, std::vector<Recorded>> samples_;
+    std::map<uint32_t, std::vector<const SampleRecord*>> samples_;
     std::map<uint32_t, std::vector<SampledAccess>> accesses_;
     std::map<uint32_t, std::vector<const TransfersRecord*>> transfers_;
+    std::map<uint32_t, std::vector<const KernelAccessRecord*>> kernel_accesses_;
 };
 
 }  // namespace numascape

@@ -126,6 +126,11 @@ struct TransferColumns {
     std::vector<uint64_t> from_pc, to_pc, from_bytes, to_bytes, transfers, travelling, judged,
         shared;
 };
+// Bytes that system calls read and wrote for threads: see KernelAccessRecord.
+struct KernelAccessColumns {
+    std::vector<uint32_t> owner, page, thread, phase;
+    std::vector<uint64_t> read_bytes, written_bytes;
+};
 // Cache lines that samples saw threads use, of pages that several threads use. `lines` has a bit
 // for each line of the page; if there is one, `bytes` has a bit for each of its bytes. `times`
 // estimates how often the thread did so, `alone` how often while no other thread of the process
@@ -231,6 +236,7 @@ struct Replay {
     SharedSampleColumns shared_samples;
     ShareColumns shares;
     TransferColumns transfers;
+    KernelAccessColumns kernel_accesses;
     SeenLineColumns seen_lines;
     SeenInModuleColumns seen_in_modules;
     std::vector<PlaceRow> places;

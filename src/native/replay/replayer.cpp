@@ -97,9 +97,9 @@ void Replayer::look_ahead(const std::vector<RecordView>& records) {
     for (const RecordView& record : records) {
         if (record.type() == RecordType::kSample) {
             const auto& sample = record.as<SampleRecord>();
-            work[record.thread] += static_cast<double>(sample.weight);
+            work[sample.thread] += static_cast<double>(sample.weight);
             all += static_cast<double>(sample.weight);
-            counts_.add_sample(record.header->id, record.thread, sample);
+            counts_.add_sample(record.header->id, sample.thread, sample);
         }
     }
     const double least = kMinOfMean * all / static_cast<double>(std::max<size_t>(work.size(), 1));
@@ -142,7 +142,10 @@ void Replayer::apply(const RecordView& record) {
             count_blocks_of_code(record);
             break;
         case RecordType::kSample:
-            pending_.add_sample(record.as<SampleRecord>(), record.header->id, record.thread);
+            pending_.add_sample(record.as<SampleRecord>(), record.header->id);
+            break;
+        case RecordType::kKernelAccess:
+            pending_.add_kernel_access(record.as<KernelAccessRecord>());
             break;
         case RecordType::kTransfers:
             pending_.add_transfers(record.as<TransfersRecord>(), record.header->id);

@@ -14,6 +14,21 @@ enum CountsFlags : uint8_t {
     kCountsOfLines = 1,  // lines fetched and made dirty, instead of reads and writes
 };
 
+// System calls for the thread read or wrote bytes of consecutive pages, summed while no page
+// changed its owner. If there are several pages, each call read or wrote all of their bytes. `time`
+// is that of the first call.
+struct KernelAccessRecord {
+    RecordHeader header;  // id = the first window page
+    uint64_t time;
+    uint32_t pages;
+    uint32_t phase;
+    uint32_t thread;
+    uint32_t reserved;
+    uint64_t read_bytes;  // of all pages
+    uint64_t written_bytes;
+    SeenParts seen;  // which parts, if there is one page
+};
+
 // Counts taken out of a table, for `pages` consecutive window pages. They belong to the owner of
 // the page at `time`. Followed by {u64 reads, u64 writes} per page (not negated).
 struct CountsRecord {
@@ -86,7 +101,7 @@ struct SampleRecord {
     uint64_t weight;
     SeenParts seen;
     uint32_t samples;
-    uint32_t reserved;
+    uint32_t thread;
 };
 
 // Cache lines that a thread took from the thread that wrote them last (shared_lines.h), summed

@@ -43,6 +43,7 @@ void write_sample(const SampleRecord& from, SampleRecord& to) {
     to.weight = from.weight;
     to.seen = from.seen;
     to.samples = from.samples;
+    to.thread = from.thread;
 }
 
 }  // namespace
@@ -120,7 +121,8 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
     const bool used = entry.header.words != 0;
     const uint8_t flags = whole ? kSampleWhole : 0;
     if (used && entry.header.flags == flags && entry.site == site && entry.header.id == page &&
-        entry.phase == phase && entry.time > owners_changed_.load(std::memory_order_relaxed)) {
+        entry.phase == phase && entry.thread == self.thread &&
+        entry.time > owners_changed_.load(std::memory_order_relaxed)) {
         entry.weight += weight;
         entry.seen |= seen;
         entry.samples += 1;
@@ -134,7 +136,8 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
         sampling.logged += 1;
         entry.header.words = 0;
     }
-    write_sample({{0, flags, 0, page}, os::ticks(), site, phase, weight, seen, 1, 0}, entry);
+    write_sample({{0, flags, 0, page}, os::ticks(), site, phase, weight, seen, 1, self.thread},
+                 entry);
     entry.header.type = static_cast<uint8_t>(RecordType::kSample);
     std::atomic_ref<uint16_t>(entry.header.words)
         .store(sizeof(SampleRecord) / 8, std::memory_order_release);

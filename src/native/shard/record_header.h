@@ -40,6 +40,7 @@ enum class RecordType : uint8_t {
     kTransfers,
     kStackFrame,
     kStackFrameEnd,
+    kKernelAccess,
 };
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.

@@ -11,7 +11,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 9;
+inline constexpr uint32_t kShardVersion = 10;
 
 inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
 inline constexpr uint32_t kCounters = 1 << 22;
@@ -70,7 +70,13 @@ inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
 inline constexpr TableOwner kOwnsLines = TableOwner{1} << 63;
 static_assert(kOwnersOffset + kMaxTables * sizeof(TableOwner) <= kLogOffset);
 
-enum class ChunkKind : uint32_t { kLog = 1, kSmallBlocks = 2, kSamples = 3, kTransfers = 4 };
+enum class ChunkKind : uint32_t {
+    kLog = 1,
+    kSmallBlocks = 2,
+    kSamples = 3,
+    kTransfers = 4,
+    kKernelAccesses = 5,
+};
 
 struct ChunkHeader {
     uint32_t kind;    // ChunkKind

@@ -81,6 +81,8 @@ size_t fixed_size(RecordType type) {
             return sizeof(SampleRecord);
         case RecordType::kTransfers:
             return sizeof(TransfersRecord);
+        case RecordType::kKernelAccess:
+            return sizeof(KernelAccessRecord);
         case RecordType::kPlace:
             return sizeof(PlaceRecord);
         case RecordType::kMove:
@@ -116,7 +118,13 @@ bool consistent(const RecordView& record, uint32_t threads) {
         case RecordType::kSmallBlocks:
             return record.header->id < kWindowPages;
         case RecordType::kSample:
-            return record.header->id < kWindowPages && record.as<SampleRecord>().phase < kMaxPhases;
+            return record.header->id < kWindowPages && record.as<SampleRecord>().thread < threads &&
+                   record.as<SampleRecord>().phase < kMaxPhases;
+        case RecordType::kKernelAccess: {
+            const auto& access = record.as<KernelAccessRecord>();
+            return access.pages != 0 && pages_fit(record.header->id, access.pages) &&
+                   access.thread < threads && access.phase < kMaxPhases;
+        }
         case RecordType::kTransfers: {
             const auto& transfers = record.as<TransfersRecord>();
             return record.header->id < kWindowPages && transfers.from < threads &&
@@ -252,10 +260,11 @@ void ShardReader::read_chunk(std::span<const std::byte> chunk, std::vector<Recor
     const auto* chunk_header = reinterpret_cast<const ChunkHeader*>(chunk.data());
     const auto kind = static_cast<ChunkKind>(chunk_header->kind);
     // Tables of records, some of them unused.
-    const size_t entry = kind == ChunkKind::kSmallBlocks ? sizeof(SmallBlocksRecord)
-                         : kind == ChunkKind::kSamples   ? sizeof(SampleRecord)
-                         : kind == ChunkKind::kTransfers ? sizeof(TransfersRecord)
-                                                         : 0;
+    const size_t entry = kind == ChunkKind::kSmallBlocks      ? sizeof(SmallBlocksRecord)
+                         : kind == ChunkKind::kSamples        ? sizeof(SampleRecord)
+                         : kind == ChunkKind::kTransfers      ? sizeof(TransfersRecord)
+                         : kind == ChunkKind::kKernelAccesses ? sizeof(KernelAccessRecord)
+                                                              : 0;
     if (chunk_header->kind == 0) {
         return;  // handed out, never used
     }

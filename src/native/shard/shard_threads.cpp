@@ -77,8 +77,8 @@ void ShardWriter::unmap_recorder(ThreadRecorder* recorder) {
 }
 
 void ShardWriter::unmap_chunks(ThreadRecorder& recorder) {
-    for (ChunkHeader** chunk :
-         {&recorder.chunk, &recorder.small, &recorder.sampling.chunk, &recorder.transfers.chunk}) {
+    for (ChunkHeader** chunk : {&recorder.chunk, &recorder.small, &recorder.sampling.chunk,
+                                &recorder.transfers.chunk, &recorder.kernel_accesses.chunk}) {
         if (*chunk != nullptr) {
             os::unmap(*chunk, kChunkBytes);
             *chunk = nullptr;

@@ -69,6 +69,7 @@ bool ShardWriter::reopen_after_fork(ThreadRecorder& self, int shard_file, int ta
     self.small = nullptr;
     self.sampling.chunk = nullptr;
     self.transfers.chunk = nullptr;
+    self.kernel_accesses.chunk = nullptr;
     for (ThreadRecorder* idle = idle_threads_; idle != nullptr; idle = idle->next) {
         unmap_chunks(*idle);  // the parent's
     }

@@ -61,6 +61,13 @@ struct TransferLog {
     uint32_t logged;     // records that left the chunk for the log
 };
 
+// What system calls read and wrote for a thread; see kernel_accesses.cpp.
+struct KernelAccessLog {
+    ChunkHeader* chunk;  // this thread's kKernelAccesses chunk, null until the first
+    uint32_t logged;     // records that left the chunk for the log
+    uint32_t parts;      // since the last that was noted; see kLoggedPerShift
+};
+
 struct ThreadRecorder {
     std::atomic<CountTable*> current;  // in force; null: not counted (kShardThreadsLost)
     const void**
@@ -81,6 +88,7 @@ struct ThreadRecorder {
     uint64_t python_state;  // see python_frames.h
     Sampling sampling;
     TransferLog transfers;
+    KernelAccessLog kernel_accesses;
     uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
 };
 static_assert(kMaxTables <= 0xffff);
@@ -153,6 +161,8 @@ class ShardWriter {
     void use_page_counters(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page);
     // A system call for this thread read or wrote the page.
     void touch_by_kernel(ThreadRecorder& self, uint32_t page, bool writes);
+    // A system call for this thread read or wrote these bytes: counts them, besides the touches.
+    void access_by_kernel(ThreadRecorder& self, uint64_t start, uint64_t bytes, bool writes);
     // Counts accesses outside the inlined path; `address` may be unaligned, `bytes` > 0. Adds to
     // every page touched.
     void count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
@@ -284,6 +294,7 @@ class ShardWriter {
     void flush_counters(ThreadRecorder& self, CountTable& table);
 
     void note_transfer(ThreadRecorder& self, const Transfer& transfer);
+    void note_kernel_access(ThreadRecorder& self, const KernelAccessRecord& access);
     void count_traffic(ThreadRecorder& of, const CacheModel::Traffic* traffic, uint32_t count);
 
     // --- count_tables.cpp; all but table_at with registry_lock_ held

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from numascape.conversion import seen_lines, transfers
+from numascape.conversion import kernel_accesses, seen_lines, transfers
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.lines import joined_lines, merged
 from numascape.conversion.names import CallStack, Names
@@ -145,6 +145,9 @@ def _assemble(
         "phases": phases.phases,
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)).sort("structure", "instance"),
+        "kernel_accesses": kernel_accesses.sum_kernel_accesses(
+            renumbered(with_phases(part.kernel_accesses, part)) for part in parts
+        ),
         "seen_lines": seen_lines.sum_seen_lines(
             renumbered(with_phases(part.seen_lines, part)) for part in parts
         ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from numascape.conversion.kernel_accesses import kernel_access_table
 from numascape.conversion.lines import Samples, Sites, count_lines, samples_in_modules
 from numascape.conversion.module_pages import divide_among_variables
 from numascape.conversion.names import Names
@@ -45,6 +46,7 @@ class ProcessTables:
     placement: pl.DataFrame
     lines: pl.DataFrame
     transfers: pl.DataFrame
+    kernel_accesses: pl.DataFrame
     seen_lines: pl.DataFrame
     extents: pl.DataFrame
     phases: dict[int, ProcessPhases]
@@ -140,6 +142,7 @@ def convert_group(
         last_of_each(placement, PLACE),
         lines,
         transfer_table(group, owners, (pages, variables), owned.ranks, names.lines),
+        kernel_access_table(group, owners, (pages, variables), owned.ranks),
         seen_line_table(group, owners, (pages, variables), owned.ranks),
         owned.extents(),
         {

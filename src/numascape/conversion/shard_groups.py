@@ -120,6 +120,11 @@ class ShardGroup:
         )
 
     @cached_property
+    def kernel_accesses(self) -> pl.DataFrame:
+        """The bytes that system calls read and wrote for known threads."""
+        return self._merged("kernel_accesses").filter(pl.col("thread") != UNKNOWN_THREAD)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw known threads use."""
         return self._merged("seen_lines").filter(pl.col("thread") != UNKNOWN_THREAD)

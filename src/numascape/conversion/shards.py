@@ -47,6 +47,7 @@ _TABLES = (
     "shared_samples",
     "shares",
     "transfers",
+    "kernel_accesses",
     "seen_lines",
     "seen_in_modules",
 )
@@ -110,7 +111,7 @@ class Shard:
     - `samples`: site, phase, owner, page (only of modules), weight, whole
     - `shared_samples`: site, phase, group, weight
     - `shares`: group, owner, share: the owners that share the samples of a group
-    - `transfers`, `seen_lines` and `seen_in_modules`: see src/native/replay/replay.h
+    - `transfers`, `kernel_accesses`, `seen_lines`, `seen_in_modules`: src/native/replay/replay.h
 
     `switches` are (phase, time) in order of time. `places` has function, file and line for each pc
     of `sites` that is not a code address; the compiler wrote it. Times are in ticks; `nanoseconds`

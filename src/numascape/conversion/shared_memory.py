@@ -54,7 +54,7 @@ def join(
         .with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt64()))
     )
     joined["placement"] = last_of_each(_moved(tables["placement"], moves), PLACE)
-    for name in ("transfers", "seen_lines"):
+    for name in ("transfers", "kernel_accesses", "seen_lines"):
         if name in tables:
             joined[name] = _moved(tables[name], moves)
     joined["source_lines"] = _lines(tables["source_lines"], tables["structures"], moves)

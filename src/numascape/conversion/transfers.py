@@ -89,9 +89,9 @@ def _in_variables(rows: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFra
     )
     joined = (
         rows.with_row_index("row")
-        .join(pages, on=["owner", "page"], how="left")
+        .join(pages.rename({"bytes": "bytes_on_page"}), on=["owner", "page"], how="left")
         .join(variables, on=["owner", "variable"], nulls_equal=True)
-        .with_columns(rank=rank, bytes_on_page=pl.col("bytes_right").fill_null(0))
+        .with_columns(rank=rank, bytes_on_page=pl.col("bytes_on_page").fill_null(0))
     )
     best = joined.sort("row", "rank", "bytes_on_page", descending=[False, True, True])
     return best.unique("row", keep="first", maintain_order=True).with_columns(

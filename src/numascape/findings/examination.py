@@ -14,6 +14,7 @@ from numascape.machine.description import Machine
 from numascape.trace import Trace
 from numascape.trace.counting import TraceOfTouches
 from numascape.trace.teams import TraceOfTeams
+from numascape.trace.with_kernel import TraceWithKernel
 
 
 def examine(
@@ -24,11 +25,12 @@ def examine(
 ) -> Run:
     """Prepare a trace for diagnoses, on `machine` or the recorded one; with `facts`, if measured.
 
-    If only first touches were recorded, they are used as accesses. Facts of single threads are
-    measured again if successive teams of threads do the same work.
+    If only first touches were recorded, they are used as accesses. What system calls read and
+    write for a thread counts as accesses of this thread. `facts` are measured again if there are
+    such accesses, or if successive teams of threads do the same work.
     """
-    trace = TraceOfTeams.of(TraceOfTouches.of(trace))
-    if facts is None or isinstance(trace, TraceOfTeams):
+    trace = TraceOfTeams.of(TraceWithKernel.of(TraceOfTouches.of(trace)))
+    if facts is None or isinstance(trace, (TraceOfTeams, TraceWithKernel)):
         pages = per_thread_pages(trace.accesses, trace.phases.height)
         facts = structure_facts(pages, trace.first_touch)
     chosen = machine or trace.info.machine

@@ -38,6 +38,7 @@ from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.once import kept_with
 from numascape.trace.teams import TraceOfTeams
+from numascape.trace.with_kernel import TraceWithKernel
 
 LINES = "memory_lines"
 """The column of a trace's accesses with the lines from memory, if they were counted."""
@@ -81,8 +82,9 @@ class Run:
 
     @property
     def recorded(self) -> Trace:
-        """The trace with all threads as they were."""
-        return self.trace.whole if isinstance(self.trace, TraceOfTeams) else self.trace
+        """The trace as it was recorded: all threads, and the accesses of the program alone."""
+        trace = self.trace.whole if isinstance(self.trace, TraceOfTeams) else self.trace
+        return trace.whole if isinstance(trace, TraceWithKernel) else trace
 
     @property
     def first_in_place(self) -> Mapping[int, int]:

@@ -73,6 +73,11 @@ class DerivedTrace(Trace):
         return self.whole.transfers
 
     @property
+    def kernel_accesses(self) -> pl.DataFrame:
+        """The bytes that system calls read and wrote for threads."""
+        return self.whole.kernel_accesses
+
+    @property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use."""
         return self.whole.seen_lines

@@ -61,6 +61,11 @@ class TraceOfPhase(Trace):
         return self.whole.transfers.filter(pl.col("phase") == self.phase)
 
     @cached_property
+    def kernel_accesses(self) -> pl.DataFrame:
+        """The bytes that system calls read and wrote for threads in the phase."""
+        return self.whole.kernel_accesses.filter(pl.col("phase") == self.phase)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use in the phase."""
         return self.whole.seen_lines.filter(pl.col("phase") == self.phase)

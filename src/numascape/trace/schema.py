@@ -123,6 +123,15 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "true_sharing": _U64,
         }
     ),
+    "kernel_accesses": pl.Schema(
+        {
+            **_PAGE_OF_INSTANCE,
+            "thread": _U32,
+            "phase": _U32,
+            "read_bytes": _U64,
+            "written_bytes": _U64,
+        }
+    ),
     "seen_lines": pl.Schema(
         {
             **_PAGE_OF_INSTANCE,

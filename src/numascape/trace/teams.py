@@ -131,6 +131,11 @@ class TraceOfTeams(DerivedTrace):
         return self._by_place(self.whole.first_touch)
 
     @cached_property
+    def kernel_accesses(self) -> pl.DataFrame:
+        """The bytes that system calls read and wrote for the threads of each place."""
+        return self._by_place(self.whole.kernel_accesses)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw the threads of each place use, in rows of threads."""
         return self._by_place(self.whole.seen_lines)

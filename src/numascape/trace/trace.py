@@ -109,6 +109,11 @@ class Trace:
         return frame
 
     @cached_property
+    def kernel_accesses(self) -> pl.DataFrame:
+        """The bytes that system calls read and wrote for threads; empty if not recorded."""
+        return self._read_pages("kernel_accesses", by_thread=True, by_phase=True)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use; empty if not recorded."""
         frame = self._read_pages("seen_lines", by_thread=True, by_phase=True)

@@ -159,6 +159,7 @@ static void* by_recv;
 static void* by_recvmsg;
 static void* by_recvmmsg;
 static void* by_syscall;
+static void* in_parts;
 static void* by_registering;
 static void* populated;
 
@@ -183,6 +184,13 @@ static void read_files(void) {
     CHECK(preadv2(zeros, halves(by_preadv2), 2, 0, 0) == BYTES);
     by_syscall = NEW_MAPPING();
     CHECK(syscall(SYS_read, zeros, by_syscall, BYTES) == BYTES);
+    in_parts = NEW_MAPPING();
+    for (int round = 0; round < 2; round++) {
+        for (size_t at = 0; at < BYTES; at += 1000) {
+            const size_t part = BYTES - at < 1000 ? BYTES - at : 1000;
+            CHECK(read(zeros, (char*)in_parts + at, part) == (ssize_t)part);
+        }
+    }
     close(zeros);
     struct iovec from = {by_read, BYTES};
     by_copy = NEW_MAPPING();
@@ -212,9 +220,9 @@ static void receive(void) {
 
 // Structures have a read each, because nothing else is known of those without an access.
 static void read_first_words(void) {
-    void* const filled[] = {by_read,     by_pread,   by_readv,       by_preadv,
-                            by_preadv2,  by_copy,    by_recv,        by_recvmsg,
-                            by_recvmmsg, by_syscall, by_registering, populated};
+    void* const filled[] = {by_read,        by_pread,  by_readv,   by_preadv,   by_preadv2,
+                            by_copy,        by_recv,   by_recvmsg, by_recvmmsg, by_syscall,
+                            by_registering, populated, in_parts};
     for (size_t i = 0; i < sizeof filled / sizeof *filled; i++) {
         if (filled[i] != NULL) read_strided(filled[i], 1, 8);
     }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numascape.findings import Kind, findings_of
-from synthetic.pattern import Pattern
+from synthetic.pattern import PAGE, Pattern
 from unit.findings.run_cases import kinds, run_of
 from unit.findings.stream_cases import FILLED, PAGES, handed, unequal
 
@@ -29,6 +29,32 @@ def test_the_words_that_control_a_ring_are_not_its_data() -> None:
     for thread in (1, 2):
         pattern.access(0, np.array([0]), thread, 200 * FILLED, 20 * FILLED)
     assert Kind.PRODUCER_CONSUMER in kinds(run_of(pattern))
+
+
+@pytest.mark.parametrize("refilled", [True, False])
+def test_a_buffer_that_system_calls_refill_is_not_only_read(refilled: bool) -> None:
+    pattern = Pattern("parsers", 5)
+    page = np.arange(PAGES)
+    buffer = pattern.structure("buffer", PAGES)
+    for parser in range(2, 5):
+        pattern.access(buffer, page, parser, FILLED, 0)
+    pattern.touch(buffer, page, 1)
+    times = 20 if refilled else 1  # the bytes of a file that is read once are only read
+    pattern.fill_by_kernel(buffer, page.tolist(), 1, times * PAGE)
+    (found,) = findings_of(run_of(pattern))
+    assert found.kind is (Kind.PRODUCER_CONSUMER if refilled else Kind.SHARED_READ_MOSTLY)
+    assert found.threads == ((1, 2, 3, 4) if refilled else (2, 3, 4))
+
+
+def test_the_counts_that_a_run_is_predicted_with_are_those_of_the_program() -> None:
+    pattern = handed()
+    pattern.fill_by_kernel(0, range(PAGES), 1, 16 * PAGE)
+    run = run_of(pattern)
+    assert (
+        run.recorded.accesses["writes"].sum() + PAGES * 2 * PAGE
+        == run.trace.accesses["writes"].sum()
+    )
+    assert run.accesses == run.trace.accesses.select("reads", "writes").sum_horizontal().sum()
 
 
 @pytest.mark.parametrize("often", [True, False])

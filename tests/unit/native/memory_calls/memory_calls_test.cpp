@@ -20,7 +20,7 @@ constexpr uint64_t kAt = 0x7000'0000;
 constexpr uint64_t kTo = 0x7100'0000;
 
 std::string words(const Effect& effect) {
-    static const char* const kinds[] = {"map", "unmap", "move", "forget", "touch"};
+    static const char* const kinds[] = {"map", "unmap", "move", "forget", "touch", "access"};
     const auto pages = [](uint64_t bytes) { return std::to_string(bytes / kPage); };
     std::string text = kinds[static_cast<int>(effect.kind)];
     text += " " + pages(effect.bytes) + (effect.start == kTo ? " to" : "");
@@ -111,15 +111,25 @@ TEST(MemoryCalls, AdviceForgetsAlsoWhereThereAreHoles) {
     EXPECT_TRUE(tell({SYS_madvise, {kAt, kPage, MADV_FREE}, {}}, 0).effects.empty());
 }
 
-TEST(MemoryCalls, OnlyWhatWasFilledIsTouched) {
-    EXPECT_EQ(tell({SYS_read, {0, kAt, 8 * kPage}, {}}, 2 * kPage).effects, Words{"touch 2"});
+TEST(MemoryCalls, OnlyWhatWasFilledIsAccessed) {
+    EXPECT_EQ(tell({SYS_read, {0, kAt, 8 * kPage}, {}}, 2 * kPage).effects, Words{"access 2"});
     EXPECT_TRUE(tell({SYS_read, {0, kAt, 8 * kPage}, {}}, 0).effects.empty());
-    EXPECT_EQ(tell({SYS_recvfrom, {0, kAt, kPage}, {}}, 8 * kPage).effects, Words{"touch 1"});
+    EXPECT_EQ(tell({SYS_recvfrom, {0, kAt, kPage}, {}}, 8 * kPage).effects, Words{"access 1"});
     const iovec vectors[] = {{reinterpret_cast<void*>(kAt), 2 * kPage},
                              {reinterpret_cast<void*>(kTo), 4 * kPage}};
     const auto at = reinterpret_cast<uint64_t>(vectors);
     EXPECT_EQ(tell({SYS_readv, {0, at, 2}, {}}, 3 * kPage).effects,
-              (Words{"touch 2", "touch 1 to"}));
+              (Words{"access 2", "access 1 to"}));
+}
+
+TEST(MemoryCalls, PagesThatAreOnlyMadePresentAreNotAccessed) {
+    EXPECT_EQ(tell({SYS_mlock, {kAt, 2 * kPage}, {}}, 0).effects, Words{"touch 2"});
+    EXPECT_EQ(tell({SYS_madvise, {kAt, 2 * kPage, 23}, {}}, 0).effects, Words{"touch 2"});
+    const SystemCall populate{
+        SYS_mmap,
+        {0, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE},
+        {}};
+    EXPECT_EQ(tell(populate, kAt).effects, (Words{"map 1", "touch 1"}));
 }
 
 TEST(MemoryCalls, ADetachThatFailsKeepsTheSegment) {
