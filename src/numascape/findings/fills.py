@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from numascape.findings.thresholds import MIN_SERIAL_SHARE, MIN_WORK_AFTER_FILL
+from numascape.findings.thresholds import (
+    MAX_WRITTEN_SHARE,
+    MIN_SERIAL_SHARE,
+    MIN_WORK_AFTER_FILL,
+)
 from numascape.trace.teams import teams_of
 
 _COUNT = pl.col("reads") + pl.col("writes")
@@ -48,8 +52,9 @@ def _without(work: pl.DataFrame, touched: pl.DataFrame, stages: pl.DataFrame, ke
     """Part the rows from those of stages that only filled a structure, which others work on.
 
     `stages` has `key`, stage, and whether the stage ran once. A stage fills a structure if it
-    touches nearly all pages first and mainly writes, and if other stages, of several threads, make
-    at least as many accesses.
+    mainly writes, and other stages, of several threads, make at least as many accesses. It must
+    touch nearly all pages first, or the other stages only read, such as a table that threads build
+    in memory that its constructor touched.
     """
     own = touched.filter(pl.col("structure").is_in(work["structure"].unique().implode()))
     pages = (
@@ -58,23 +63,27 @@ def _without(work: pl.DataFrame, touched: pl.DataFrame, stages: pl.DataFrame, ke
         .agg(pages=pl.len())
         .filter(pl.col("pages") >= MIN_SERIAL_SHARE * pl.col("pages").sum().over("structure"))
     )
-    if pages.drop_nulls().is_empty():
-        return work, work.clear()
     staged = work.join(stages, on=key, how="left", maintain_order="left")
     sums = staged.group_by("structure", "stage").agg(
         pl.col("reads", "writes").sum(), pl.col("once").first(), pl.col("thread").n_unique()
     )
-    several = pl.when(pl.col("thread") > 1, pl.col("stage").is_not_null()).then(_COUNT).otherwise(0)
+    several = pl.col("thread") > 1, pl.col("stage").is_not_null()
+    made = pl.when(*several).then(_COUNT).otherwise(0)
+    written = pl.col("writes").sum().over("structure") - pl.col("writes")
     fills = (
-        sums.with_columns(rest=several.sum().over("structure") - several)
-        .join(pages, on=["structure", "stage"], how="semi")
+        sums.with_columns(rest=made.sum().over("structure") - made, written=written)
+        .join(pages, on=["structure", "stage"], how="left")
         .filter(
             "once",
             pl.col("reads") <= pl.col("writes"),
             pl.col("rest") >= MIN_WORK_AFTER_FILL * _COUNT,
+            pl.col("pages").is_not_null()
+            | ((pl.col("thread") > 1) & (pl.col("written") <= MAX_WRITTEN_SHARE * pl.col("rest"))),
         )
         .select("structure", "stage")
     )
+    if fills.is_empty():
+        return work, work.clear()
     on = ["structure", "stage"]
     rest = staged.join(fills, on=on, how="anti", maintain_order="left").select(work.columns)
     return rest, staged.join(fills, on=on, how="semi").select(work.columns)

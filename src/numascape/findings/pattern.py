@@ -54,7 +54,12 @@ def pattern_of(use: PageUse) -> Pattern:
         return Pattern.CHANGING
     if use.evenness <= MAX_EVEN_SHARE_RATIO / len(use.threads):
         return Pattern.SHARED
-    return Pattern.PARTS_IN_TURN if parts_in_turn(use) else Pattern.GROUPS
+    if parts_in_turn(use):
+        return Pattern.PARTS_IN_TURN
+    # If random threads look entries of all pages up, there are no groups, although each thread may
+    # use a part more than the others do.
+    common = use.users_per_page >= MIN_ORDERED_SHARE * len(use.threads)
+    return Pattern.SHARED if common and looked_up(use) else Pattern.GROUPS
 
 
 def parts_share_pages(use: PageUse) -> bool:

@@ -27,6 +27,7 @@ from numascape.findings.pattern import (
 )
 from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Schedule, Sources
+from numascape.findings.stages import looks_up_in_main_stage
 from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_LINE_PAIRS, MIN_STRUCTURE_SHARE
 from numascape.findings.waiting import used_while_waiting
 from numascape.findings.work import measured_work, work_and_fills
@@ -38,7 +39,7 @@ from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.once import kept_with
 from numascape.trace.teams import TraceOfTeams
-from numascape.trace.with_kernel import TraceWithKernel
+from numascape.trace.with_kernel import as_recorded
 
 LINES = "memory_lines"
 """The column of a trace's accesses with the lines from memory, if they were counted."""
@@ -83,8 +84,7 @@ class Run:
     @property
     def recorded(self) -> Trace:
         """The trace as it was recorded: all threads, and the accesses of the program alone."""
-        trace = self.trace.whole if isinstance(self.trace, TraceOfTeams) else self.trace
-        return trace.whole if isinstance(trace, TraceWithKernel) else trace
+        return as_recorded(self.trace)
 
     @property
     def first_in_place(self) -> Mapping[int, int]:
@@ -238,9 +238,10 @@ class Subject:
             return Pattern.ONE_THREAD
         found = pattern_of(self.use)
         # Which thread looks up an entry next is chance, also if all of them look up all entries.
-        if found is Pattern.CHANGING and self.looked_up:
-            return Pattern.SHARED
-        return found
+        shared = found is Pattern.CHANGING and self.looked_up
+        if found in (Pattern.CHANGING, Pattern.GROUPS):
+            shared = shared or looks_up_in_main_stage(self.run.trace, self.rows)
+        return Pattern.SHARED if shared else found
 
     @cached_property
     def looked_up(self) -> bool:

@@ -279,6 +279,10 @@ MIN_PHASE_WORK = 0.1
 """Share of a structure's parallel work that a phase must have for its users to be compared with
 those of other phases."""
 
+MIN_MAIN_STAGE = 2 / 3
+"""Share of the work on a structure in one stage, from which this stage alone decides how threads
+share the structure: it then has twice the work of all others together."""
+
 MIN_CHANGED_SHARE = 0.4
 """Share of the use of pages that has one main user in one phase and another in the other phase,
 from which the phases divide the work differently. If two threads divide the rows of a matrix in one

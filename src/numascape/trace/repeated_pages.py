@@ -44,7 +44,8 @@ def by_pages(trace: Trace, created: pl.DataFrame) -> dict[int, int]:
     """For each thread of repeated teams: the thread of the first team that has its place.
 
     `created` are rows of the trace's threads, of one process without its main thread. All of them
-    must be in teams of one size, in the order of their creation.
+    must be in teams of one size, in the order of their creation; the last team may be incomplete:
+    the last repetition may end after its first stage.
     """
     ordered = created.sort("os_tid")
     sizes = [size for size in _sizes(ordered.height) if _follow_each_other(ordered, size)]
@@ -53,7 +54,53 @@ def by_pages(trace: Trace, created: pl.DataFrame) -> dict[int, int]:
     threads = ordered["thread"].to_list()
     common = _common_pages(trace.accesses, threads)
     size = next((size for size in sizes if _repeats(common, size)), None)
-    return {} if size is None else {one: threads[at % size] for at, one in enumerate(threads)}
+    if size is None:
+        return {}
+    kept = _teams_alike(common, _profiles(trace.accesses, threads), size)
+    first = kept[0] * size
+    return {
+        threads[at]: threads[first + at % size] for at in range(len(threads)) if at // size in kept
+    }
+
+
+def _teams_alike(common: Floats, profiles: Floats, size: int) -> list[int]:
+    """The numbers of the teams that do the same as the others: on their pages, or structures.
+
+    Among teams that look entries of a table up, one may have built it: that is another stage.
+    """
+    at = np.arange(len(common))
+    in_place = at[:, None] % size == at[None, :] % size
+    same = np.where(in_place & (at[:, None] != at[None, :]), common, 0.0).max(axis=1)
+    other = np.where(in_place, 0.0, common).max(axis=1)
+    kept = []
+    for team in range(-(-len(common) // size)):
+        own = at // size == team
+        others = profiles[~own].sum(axis=0) / max(1.0, profiles[~own].sum())
+        work = profiles[own].sum(axis=0) / max(1.0, profiles[own].sum())
+        alike = same[own].mean()
+        if own.sum() < size and other[own].mean() > MAX_OTHER_PAGES * alike:
+            continue  # for example one thread that collects the results of all
+        if max(alike, np.minimum(work, others).sum()) >= MIN_COMMON_PAGES:
+            kept.append(team)
+    return kept
+
+
+def _profiles(accesses: pl.DataFrame, threads: list[int]) -> Floats:
+    """For each thread: its reads, and its writes, of each structure."""
+    sums = (
+        accesses.lazy()
+        .filter(pl.col("thread").is_in(threads))
+        .group_by("thread", "structure")
+        .agg(pl.col("reads", "writes").sum())
+        .collect()
+    )
+    position = {thread: at for at, thread in enumerate(threads)}
+    row = sums["thread"].replace_strict(position, return_dtype=pl.Int64).to_numpy()
+    column = 2 * sums["structure"].to_numpy().astype(np.int64)
+    found = np.zeros((len(threads), int(column.max(initial=0)) + 2))
+    found[row, column] = sums["reads"].to_numpy()
+    found[row, column + 1] = sums["writes"].to_numpy()
+    return found
 
 
 def use_the_same_pages(trace: Trace, teams: list[list[int]]) -> bool:
@@ -63,8 +110,9 @@ def use_the_same_pages(trace: Trace, teams: list[list[int]]) -> bool:
 
 
 def _sizes(threads: int) -> list[int]:
-    """The sizes of two or more teams of equal size, smallest first."""
-    return [size for size in range(2, threads // 2 + 1) if threads % size == 0]
+    """The sizes of which there can be two or more teams; first those with only complete teams."""
+    sizes = range(2, threads // 2 + 1)
+    return sorted(sizes, key=lambda size: (threads % size != 0, size))
 
 
 def _follow_each_other(created: pl.DataFrame, size: int) -> bool:

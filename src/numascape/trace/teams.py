@@ -118,6 +118,27 @@ class TraceOfTeams(DerivedTrace):
         return cls(trace.path, trace.info, whole=trace, first=first) if first else trace
 
     @cached_property
+    def threads(self) -> pl.DataFrame:
+        """One row per thread; the first thread in a place lives as in the longest team.
+
+        The threads of a team that has little to do may live one after another.
+        """
+        table = self.whole.threads
+        lives = dict(
+            zip(table["thread"], table.select("created_ns", "ended_ns").rows(), strict=True)
+        )
+        places: dict[int, list[int]] = defaultdict(list)
+        for thread, first in sorted(self.first.items()):
+            places[first].append(thread)
+        teams = list(zip(*places.values(), strict=False))
+        longest = max(teams, key=lambda team: sum(lives[one][1] - lives[one][0] for one in team))
+        lives |= {first: lives[one] for first, one in zip(places, longest, strict=True)}
+        created, ended = zip(*(lives[thread] for thread in table["thread"]), strict=True)
+        return table.with_columns(
+            pl.Series("created_ns", created, pl.UInt64), pl.Series("ended_ns", ended, pl.UInt64)
+        )
+
+    @cached_property
     def accesses(self) -> pl.DataFrame:
         """Reads and writes per page, place and phase."""
         table = self.whole.accesses

@@ -15,6 +15,7 @@ import polars as pl
 
 from numascape.trace.counting import count_columns
 from numascape.trace.derived import DerivedTrace
+from numascape.trace.teams import TraceOfTeams
 from numascape.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -53,3 +54,9 @@ class TraceWithKernel(DerivedTrace):
         ).select(table.columns)
         sums = pl.concat([table, made]).lazy().group_by(keys).agg(pl.col(counts).sum())
         return sums.sort(keys).collect().select(table.columns)
+
+
+def as_recorded(trace: Trace) -> Trace:
+    """The trace of which this one is derived: all threads, and accesses of the program alone."""
+    whole = trace.whole if isinstance(trace, TraceOfTeams) else trace
+    return whole.whole if isinstance(whole, TraceWithKernel) else whole

@@ -135,6 +135,11 @@ def _lines(source: Path) -> list[tuple[str, str, str]]:
     return found
 
 
+def names_in(source: Path) -> frozenset[str]:
+    """The names of structures in all labels of a source, also of what must not be done."""
+    return frozenset(_plain(name) for _, name, _ in _lines(source))
+
+
 def labels(source: Path) -> frozenset[Label]:
     return frozenset((_plain(name), kind) for what, name, kind in _lines(source) if what == "label")
 
@@ -151,8 +156,8 @@ def labelled_actions(source: Path, word: str) -> Actions:
 
 
 def _plain(name: str) -> str:
-    """The structure's name in one spelling: an element is its array, and `->` is a dot."""
-    return without_subscripts(name).replace("->", ".")
+    """The structure's name in one spelling: an element is its array; `->` and `%` are a dot."""
+    return without_subscripts(name).replace("->", ".").replace("%", ".")
 
 
 def build(folder: Path, programs: Path = PROGRAMS) -> None:
@@ -242,12 +247,11 @@ def outcomes(
     def outcome(source: Path) -> Outcome:
         planted = labels(source)
         found = in_words_of(
-            frozenset(name for name, _ in planted),
-            findings_in(record(source, programs, traces), machine),
+            names_in(source), findings_in(record(source, programs, traces), machine)
         )
         right, harmful = (labelled_actions(source, word) for word in ("action", "harm"))
         advised, told = advised_actions(found)
-        return Outcome(source.name, labels(source), as_labels(found), right, harmful, advised, told)
+        return Outcome(source.name, planted, as_labels(found), right, harmful, advised, told)
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(outcome, sources(folder)))

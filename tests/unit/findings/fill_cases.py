@@ -17,7 +17,12 @@ FILL = 512
 
 
 def looked_up_after_fill(
-    *, reads: float = 4 * FILL, filled_reads: int = 0, repeated: int = 1, touched: float = 1.0
+    *,
+    reads: float = 4 * FILL,
+    filled_reads: int = 0,
+    repeated: int = 1,
+    touched: float = 1.0,
+    later_writes: int = 0,
 ) -> Pattern:
     """Four threads fill their parts in one region, and read all of it in another one."""
     pattern = Pattern("table", 4)
@@ -27,7 +32,9 @@ def looked_up_after_fill(
     work = region(pattern, "look_up", 7)
     for thread, part in enumerate(np.array_split(np.arange(PAGES), 4)):
         pattern.access(table, part, thread, filled_reads, FILL, phase=fill)
-        pattern.access(table, np.arange(PAGES), thread, round(reads / 4), 0, phase=work)
+        pattern.access(
+            table, np.arange(PAGES), thread, round(reads / 4), later_writes // 4, phase=work
+        )
     by_fill = round(touched * PAGES)
     owner = np.arange(PAGES) // (PAGES // 4)
     pattern.touch(table, np.arange(by_fill), owner[:by_fill], phase=fill)

@@ -26,12 +26,25 @@ def test_what_is_only_read_after_it_was_filled_can_have_copies() -> None:
     [
         pytest.param({"filled_reads": FILL + 1}, id="mainly reads"),
         pytest.param({"repeated": 2}, id="fills it again"),
-        pytest.param({"touched": 0.7}, id="others touch first"),
         pytest.param({"reads": 0.5 * FILL}, id="hardly used later"),
     ],
 )
 def test_a_phase_that_does_more_than_fill_is_work(known: dict[str, Any]) -> None:
     assert Kind.SHARED_READ_MOSTLY not in kind(**known)
+
+
+@pytest.mark.parametrize(
+    ("later", "found"),
+    [
+        pytest.param(0, Kind.SHARED_READ_MOSTLY, id="only reads"),
+        pytest.param(FILL, Kind.SHARED_WRITTEN, id="writes, too"),
+    ],
+)
+def test_what_threads_build_in_memory_that_others_touched_can_have_copies(
+    later: int, found: Kind
+) -> None:
+    """A constructor touches a table, threads build it once, and then all look its entries up."""
+    assert kind(touched=0.0, later_writes=later) == {found}
 
 
 def test_the_lines_of_the_filling_still_tell_who_uses_which_part() -> None:

@@ -12,7 +12,12 @@ import polars as pl
 import pytest
 
 from numascape.findings.diagnoses import changing_users, load_imbalance, migrated_threads
-from numascape.findings.diagnoses.changing_users import _taken_by_pool, _taken_by_tasks
+from numascape.findings.diagnoses.changing_users import (
+    _fixes,
+    _taken_by_chunks,
+    _taken_by_pool,
+    _taken_by_tasks,
+)
 from numascape.findings.diagnoses.load_imbalance import _even_out, _users_change
 from numascape.findings.finding import Kind, Place, Remedy
 from numascape.findings.pattern import Pattern as Use
@@ -248,3 +253,55 @@ def test_threads_that_moved_matter_from_one_percent_of_the_work(reads: int, foun
     two.trace.__dict__["info"] = dataclasses.replace(info, machine=nodes)
     assert len(migrated_threads.diagnose(two)) == found
     assert migrated_threads.diagnose(run_of(pattern)) == []  # one node
+
+
+@pytest.mark.parametrize(
+    ("own", "around", "pattern", "in_turn", "written", "taken"),
+    [
+        pytest.param("dynamic", False, Use.GROUPS, 1, 0.02, True, id="few repetitions"),
+        pytest.param("dynamic", False, Use.SHARED, 128, 0.02, True, id="many repetitions"),
+        pytest.param("dynamic", False, Use.SHARED, 127, 0.02, False, id="single entries"),
+        pytest.param("dynamic", False, Use.SHARED, 128, 0.01, False, id="hardly written"),
+        pytest.param("static", True, Use.SHARED, 128, 0.02, False, id="its own loop is static"),
+        pytest.param(None, True, Use.SHARED, 128, 0.02, True, id="the loop calls the code"),
+        pytest.param(None, False, Use.SHARED, 128, 0.02, False, id="no schedule"),
+    ],
+)
+def test_chunks_that_threads_take_change_users(
+    own: str | None,
+    around: bool,
+    pattern: Use,
+    in_turn: float,
+    written: float,
+    taken: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(changing_users, "written_share", lambda _: written)
+    monkeypatch.setattr(changing_users, "accesses_in_turn", lambda *_: in_turn)
+    subject: Any = SimpleNamespace(
+        schedule=None if own is None else Schedule(AT, own, ""),
+        main_phase=1,
+        run=SimpleNamespace(has_dynamic_loop=lambda _: around),
+        pattern=pattern,
+        use=None,
+        touchers=None,
+    )
+    assert _taken_by_chunks(subject) is taken
+
+
+@pytest.mark.parametrize(
+    ("touched", "remedies"),
+    [(0.43, ["divided", "none"]), (0.44, ["interleaved", "divided", "none"])],
+)
+def test_pages_that_are_on_all_nodes_already_are_not_spread(
+    touched: float, remedies: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("interleave_pages", "pin"):
+        monkeypatch.setattr(changing_users, part, lambda _: "Do it")
+    subject: Any = SimpleNamespace(
+        run=None,
+        pattern=Use.CHANGING,
+        threads=(0, 1, 2, 3),
+        whole=SimpleNamespace(first_toucher_share=touched),
+    )
+    assert [fix.remedy.value for fix in _fixes(subject, "Exchange the loops.")] == remedies

@@ -29,7 +29,8 @@ from unit.findings.pattern_cases import rows, use
         ([[5.0], [1.0]], Pattern.ONE_THREAD),
         ([[3, 1, 0, 0]] * 4, Pattern.SPLIT),  # 0.75 is enough
         ([[7, 4, 4, 4, 4, 3, 3, 3]] * 4, Pattern.SHARED),  # 7 / 32 is 1.75 / 8, still even
-        ([list(np.roll([8, 4, 4, 4, 3, 3, 3, 3], k)) for k in range(8)], Pattern.GROUPS),
+        ([list(np.roll([80, 40, 40, 40, 30, 30, 30, 30], k)) for k in range(8)], Pattern.SHARED),
+        ([list(1e5 * np.roll([8, 4, 4, 4, 3, 3, 3, 3], k)) for k in range(8)], Pattern.GROUPS),
     ],
 )
 def test_patterns(counts: list[list[float]], pattern: Pattern) -> None:

@@ -126,11 +126,11 @@ def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
     openmp: bool, written: float, first: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changing_users, "written_share", lambda _: written)
-    monkeypatch.setattr(changing_users, "has_sharing_stage", lambda _: False)
+    monkeypatch.setattr(changing_users, "has_sharing_stage", lambda *_: False)
     for part in ("interleave_pages", "use_contiguous_parts", "pin"):
         monkeypatch.setattr(changing_users, part, lambda _: "Do it")
-    run = SimpleNamespace(openmp=openmp)
-    subject: Any = SimpleNamespace(run=run, schedule=None, in_tasks=False)
+    run = SimpleNamespace(openmp=openmp, trace=None)
+    subject: Any = SimpleNamespace(run=run, rows=None, schedule=None, in_tasks=False)
     assert changing_users._fixes(subject, "")[0].remedy.value == first
 
 

@@ -19,6 +19,7 @@ from unit.findings import node_cases as nodes
 from unit.findings import pattern_cases as patterns
 from unit.findings import run_cases as runs
 from unit.findings import seen_line_cases as seen
+from unit.findings import stage_cases as stages
 from unit.findings import stream_cases as streams
 
 
@@ -95,6 +96,7 @@ CASES = {
     "MIN_TURN_CORRELATION": Case(patterns.parts_come_in_turn, 0.8, 0.95, True),
     "MIN_PERIODIC_CORRELATION": Case(patterns.users_follow_no_rule, 0.4, 0.6, False),
     "MIN_USER_DIFFERENCE": Case(patterns.users_differ, 0.094, 0.106, True),
+    "MIN_MAIN_STAGE": Case(stages.is_shared_if_looked_up, 0.65, 0.68, True),
     "MIN_WRITERS_IN_TURN": Case(moving.writers_change, 19 / 40, 21 / 40, True),
     "MIN_PHASE_WORK": Case(runs.phase_counts, 0.09, 0.11, True),
     "MIN_CHANGED_SHARE": Case(runs.users_change_enough, 0.39, 0.41, True),

@@ -35,7 +35,7 @@ def test_csv_tables_are_what_any_csv_reader_reads(
     for name in SCHEMAS:
         with (tmp_path / "out" / f"{name}.csv").open(newline="") as file:
             rows[name] = list(csv.DictReader(file))
-    assert [len(rows[name]) for name in SCHEMAS] == [3, 5, 3, 2, 3, 1, 1, 3, 1, 2, 2, 2]
+    assert [len(rows[name]) for name in SCHEMAS] == [3, 5, 3, 2, 3, 1, 1, 3, 1, 2, 1, 2, 2]
     assert rows["structures"][0]["call_stack"] == "fill (sum.c:10); main (sum.c:20)"
     assert rows["structures"][1]["call_stack"] == ""
     assert [row["cpus"] for row in rows["threads"]] == ["0 1", "1"]

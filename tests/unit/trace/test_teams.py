@@ -159,6 +159,37 @@ def test_two_teams_with_the_same_parts_have_the_same_places(
     assert first_in_places(of_parts(tmp_path, parts, threads(*TEAM, *later(20), (60, 70)))) == found
 
 
+def test_the_last_repetition_may_end_after_its_first_stage(tmp_path: Path) -> None:
+    stages = [[0], [1], [2], [3]]
+    lives = [(20 * stage + at, 20 * stage + 15) for stage in range(5) for at in (0, 1)]
+    parts = [*stages, *stages, *stages[:2]]
+    found = first_in_places(of_parts(tmp_path, parts, threads(*lives)))
+    assert found == {1 + at: 1 + at % 4 for at in range(10)}
+
+
+def test_a_team_that_does_other_work_on_other_pages_has_its_own_places(tmp_path: Path) -> None:
+    """Threads build B, and then teams of threads read their parts of A."""
+    parts: list[list[int]] = [[], [], *[[0, 1], [2, 3]] * 4]
+    lives = [(20 * team + at, 20 * team + 15) for team in range(5) for at in (0, 1)]
+    trace = of_parts(tmp_path, parts, threads(*lives))
+    builds = (pl.col("structure") == 1) & pl.col("thread").is_in([1, 2])
+    vars(trace)["accesses"] = trace.accesses.with_columns(
+        reads=pl.when(builds).then(0).otherwise("reads").cast(pl.UInt64),
+        writes=pl.when(builds).then(5).otherwise("writes").cast(pl.UInt64),
+    )
+    assert first_in_places(trace) == {3 + at: 3 + at % 2 for at in range(8)}
+
+
+def test_a_place_lives_as_in_the_longest_team(tmp_path: Path) -> None:
+    # The threads of the first team have little to do: one has ended before the next one begins.
+    short, long = [(10, 11), (12, 13)], [(30, 50), (31, 51)]
+    table = threads(*short, *long)
+    trace = TraceOfTeams.of(of_parts(tmp_path, [[0, 1], [2, 3]] * 2, table))
+    assert isinstance(trace, TraceOfTeams)
+    lives = trace.threads.select("created_ns", "ended_ns").rows()
+    assert lives == [(0, 1000), *long, *long]
+
+
 def test_teams_are_of_one_process(tmp_path: Path) -> None:
     both = pl.concat([threads(*TEAM), threads(*later(20), process=1, first=3)])
     parts = [[0, 1], [2, 3], [], [0, 1], [2, 3]]

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares who uses the pages of a structure in different phases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import polars as pl
+
+from numascape.analysis.sharing import PAGE
+from numascape.findings.page_use import page_use
+from numascape.findings.subject import Subject
+from numascape.findings.thresholds import MIN_DIVIDED_SHARE, MIN_DOMINANT_SHARE, MIN_PHASE_WORK
+
+
+@dataclass(frozen=True)
+class Change:
+    """The share of the use of pages that has one main user in phase `one`, and another in `other`.
+
+    Of all pairs of phases, that with the largest share; 0 if there is no pair. `walked`: pages have
+    several users in `other`, as when threads walk across the rows of a matrix.
+    """
+
+    share: float = 0.0
+    one: int = 0
+    other: int = 0
+    walked: bool = False
+
+
+def users_by_phase(
+    rows: pl.DataFrame, filled_in: int | None, least: float = MIN_DIVIDED_SHARE
+) -> Change:
+    """Compare the main users of pages in a phase in which pages have one user with other phases.
+
+    The phase `filled_in` only fills the structure. How often a phase accesses a page says little:
+    a stencil reads each element several times, and one of these reads comes from memory. Therefore
+    all phases with at least MIN_PHASE_WORK of the accesses count alike. If less than `least` of the
+    accesses are in phases in which pages have one user, other diagnoses tell more.
+    """
+    rows = rows.filter(pl.col("phase") != (-1 if filled_in is None else filled_in))
+    counts = rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
+    total = float(counts["count"].sum()) or 1.0
+    matter = counts.filter(pl.col("count") >= MIN_PHASE_WORK * total).sort("phase")
+    owners: dict[int, pl.DataFrame] = {}
+    walked: dict[int, pl.DataFrame] = {}
+    divided = 0.0
+    for phase, count in matter.select("phase", "count").iter_rows():
+        part = rows.filter(pl.col("phase") == phase)
+        use = page_use(part)
+        if len(use.threads) < 2:
+            continue
+        if use.dominance >= MIN_DOMINANT_SHARE:
+            owners[phase] = _owners(part)
+            divided += count
+        else:
+            walked[phase] = part
+    if divided < least * total:
+        return Change()
+    changes = [
+        Change(_changed(owners[one], owners[other]), one, other)
+        for one, other in combinations(owners, 2)
+    ]
+    changes += [
+        Change(_by_others(owners[one], walked[other]), one, other, walked=True)
+        for one, other in product(owners, walked)
+    ]
+    return max(changes, key=lambda change: change.share, default=Change())
+
+
+def _by_others(one: pl.DataFrame, rows: pl.DataFrame) -> float:
+    """The share of the use that a phase and `rows` have in common, by others than the owners."""
+    counts = rows.group_by(*PAGE[1:], "thread").agg(
+        count=(pl.col("reads") + pl.col("writes")).sum()
+    )
+    total = int(counts["count"].sum())
+    others = (
+        counts.join(one, on=PAGE[1:])
+        .filter(pl.col("thread") != pl.col("owner"))
+        .group_by(*PAGE[1:])
+        .agg(then=pl.col("count").sum() / total, share=pl.col("share").first())
+    )
+    return float(others.select(pl.min_horizontal("share", "then").sum()).item())
+
+
+def _changed(one: pl.DataFrame, other: pl.DataFrame) -> float:
+    """The share of the use that two phases have in common, of pages with different owners."""
+    both = one.join(other, on=PAGE[1:], suffix="_then").filter(
+        pl.col("owner") != pl.col("owner_then")
+    )
+    return float(both.select(pl.min_horizontal("share", "share_then").sum()).item())
+
+
+def _owners(rows: pl.DataFrame) -> pl.DataFrame:
+    """instance, page, owner, share: who uses each page most, and its part of the accesses."""
+    return (
+        rows.group_by(*PAGE[1:], "thread")
+        .agg(count=(pl.col("reads") + pl.col("writes")).sum())
+        .group_by(PAGE[1:])
+        .agg(
+            owner=pl.col("thread").sort_by("count", "thread", descending=[True, False]).first(),
+            count=pl.col("count").sum(),
+        )
+        .with_columns(share=pl.col("count") / pl.col("count").sum())
+    )
+
+
+def filled_in(subject: Subject) -> int | None:
+    """The phase that only fills it: it runs once, touches most pages first, and mainly writes.
+
+    If the work divides the pages in another way than this phase, their first touch is remote. None
+    if there is no such phase.
+    """
+    trace = subject.run.trace
+    touches = trace.first_touch
+    if "phase" not in touches.columns or "repetitions" not in trace.phases.columns:
+        return None
+    own = touches.filter(pl.col("structure") == subject.structure)
+    once = trace.phases.filter(pl.col("repetitions") == 1).select("phase")
+    by_phase = own.group_by("phase").len().join(once, on="phase", how="semi")
+    most = by_phase.filter(pl.col("len") > own.height / 2)
+    if most.is_empty():
+        return None
+    phase = int(most["phase"][0])
+    used = subject.rows.filter(pl.col("phase") == phase)
+    return phase if int(used["reads"].sum()) <= int(used["writes"].sum()) else None
