@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -29,6 +29,8 @@ _WORD = 8
 @dataclass(frozen=True)
 class TraceWithKernel(DerivedTrace):
     """The trace `whole`, whose accesses include those of the kernel for the threads."""
+
+    same_pages: ClassVar[bool] = False
 
     @classmethod
     def of(cls, trace: Trace) -> Trace | Self:

@@ -46,6 +46,17 @@ def test_a_buffer_that_system_calls_refill_is_not_only_read(refilled: bool) -> N
     assert found.threads == ((1, 2, 3, 4) if refilled else (2, 3, 4))
 
 
+def test_a_buffer_that_system_calls_fill_is_placed_on_several_nodes() -> None:
+    pattern = Pattern("parsers", 3)
+    buffer = pattern.structure("buffer", PAGES)
+    for parser in (1, 2):
+        pattern.access(buffer, np.arange(PAGES), parser, FILLED, 0)
+    # Who touched the other pages first is not known, as in a running process.
+    pattern.touch(buffer, np.arange(PAGES // 2), 1)
+    pattern.fill_by_kernel(buffer, range(PAGES), 0, 20 * PAGE)
+    assert Kind.PRODUCER_CONSUMER in kinds(run_of(pattern, nodes=True))
+
+
 def test_the_counts_that_a_run_is_predicted_with_are_those_of_the_program() -> None:
     pattern = handed()
     pattern.fill_by_kernel(0, range(PAGES), 1, 16 * PAGE)
