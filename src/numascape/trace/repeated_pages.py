@@ -32,6 +32,9 @@ MAX_LIFE_TOGETHER: Final = 0.5
 _MAX_USERS: Final = 0.75
 """Share of the threads above which the users of a page say nothing about places in teams."""
 
+_MAX_CYCLE: Final = 256
+"""Largest number of threads of a team, if the last team may be incomplete: to limit the time."""
+
 _PAGES: Final = 4096
 _STEPS: Final = 1 << 31
 """Largest number of pages, and of steps to compare them for all pairs of threads. Of more pages,
@@ -68,21 +71,33 @@ def _teams_alike(common: Floats, profiles: Floats, size: int) -> list[int]:
 
     Among teams that look entries of a table up, one may have built it: that is another stage.
     """
-    at = np.arange(len(common))
-    in_place = at[:, None] % size == at[None, :] % size
-    same = np.where(in_place & (at[:, None] != at[None, :]), common, 0.0).max(axis=1)
-    other = np.where(in_place, 0.0, common).max(axis=1)
+    threads = len(common)
+    same = np.zeros(threads)  # the largest share in common with a thread in the same place
+    for distance in range(size, threads, size):
+        shares = common.diagonal(distance)
+        same[distance:] = np.maximum(same[distance:], shares)
+        same[:-distance] = np.maximum(same[:-distance], shares)
+    every = profiles.sum(axis=0)
     kept = []
-    for team in range(-(-len(common) // size)):
-        own = at // size == team
-        others = profiles[~own].sum(axis=0) / max(1.0, profiles[~own].sum())
-        work = profiles[own].sum(axis=0) / max(1.0, profiles[own].sum())
-        alike = same[own].mean()
-        if own.sum() < size and other[own].mean() > MAX_OTHER_PAGES * alike:
+    for first in range(0, threads, size):
+        own = slice(first, first + size)
+        if first + size > threads and _has_no_parts(common, first, size):
             continue  # for example one thread that collects the results of all
-        if max(alike, np.minimum(work, others).sum()) >= MIN_COMMON_PAGES:
-            kept.append(team)
+        made = profiles[own].sum(axis=0)
+        work, others = made / max(1.0, made.sum()), every - made
+        alike = np.minimum(work, others / max(1.0, others.sum())).sum()
+        if max(float(same[own].mean()), float(alike)) >= MIN_COMMON_PAGES:
+            kept.append(first // size)
     return kept
+
+
+def _has_no_parts(common: Floats, first: int, size: int) -> bool:
+    """Whether the threads from `first` on use the pages of other places as much as of their own."""
+    rows, at = common[first:], np.arange(len(common))
+    in_place = at[None, :] % size == np.arange(len(rows))[:, None]
+    own = np.where(in_place & (at < first), rows, 0.0).max(axis=1)
+    other = np.where(in_place, 0.0, rows).max(axis=1)
+    return bool(other.mean() > MAX_OTHER_PAGES * own.mean())
 
 
 def _profiles(accesses: pl.DataFrame, threads: list[int]) -> Floats:
@@ -112,7 +127,8 @@ def use_the_same_pages(trace: Trace, teams: list[list[int]]) -> bool:
 def _sizes(threads: int) -> list[int]:
     """The sizes of which there can be two or more teams; first those with only complete teams."""
     sizes = range(2, threads // 2 + 1)
-    return sorted(sizes, key=lambda size: (threads % size != 0, size))
+    complete = [size for size in sizes if threads % size == 0]
+    return [*complete, *(size for size in sizes[:_MAX_CYCLE] if threads % size != 0)]
 
 
 def _follow_each_other(created: pl.DataFrame, size: int) -> bool:
