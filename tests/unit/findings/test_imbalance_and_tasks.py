@@ -256,33 +256,28 @@ def test_threads_that_moved_matter_from_one_percent_of_the_work(reads: int, foun
 
 
 @pytest.mark.parametrize(
-    ("own", "around", "pattern", "in_turn", "written", "taken"),
+    ("own", "known", "taken"),
     [
-        pytest.param("dynamic", False, Use.GROUPS, 1, 0.02, True, id="few repetitions"),
-        pytest.param("dynamic", False, Use.SHARED, 128, 0.02, True, id="many repetitions"),
-        pytest.param("dynamic", False, Use.SHARED, 127, 0.02, False, id="single entries"),
-        pytest.param("dynamic", False, Use.SHARED, 128, 0.01, False, id="hardly written"),
-        pytest.param("static", True, Use.SHARED, 128, 0.02, False, id="its own loop is static"),
-        pytest.param(None, True, Use.SHARED, 128, 0.02, True, id="the loop calls the code"),
-        pytest.param(None, False, Use.SHARED, 128, 0.02, False, id="no schedule"),
+        pytest.param("dynamic", {"pattern": Use.GROUPS, "in_turn": 1}, True, id="few repetitions"),
+        pytest.param("dynamic", {}, True, id="many repetitions"),
+        pytest.param("dynamic", {"in_turn": 127}, False, id="single entries"),
+        pytest.param("dynamic", {"written": 0.01}, False, id="hardly written"),
+        pytest.param("static", {"around": True}, False, id="its own loop is static"),
+        pytest.param(None, {"around": True}, True, id="the loop calls the code"),
+        pytest.param(None, {}, False, id="no schedule"),
     ],
 )
 def test_chunks_that_threads_take_change_users(
-    own: str | None,
-    around: bool,
-    pattern: Use,
-    in_turn: float,
-    written: float,
-    taken: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    own: str | None, known: dict[str, Any], taken: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing_users, "written_share", lambda _: written)
-    monkeypatch.setattr(changing_users, "accesses_in_turn", lambda *_: in_turn)
+    case = {"pattern": Use.SHARED, "in_turn": 128, "written": 0.02, "around": False, **known}
+    monkeypatch.setattr(changing_users, "written_share", lambda _: case["written"])
+    monkeypatch.setattr(changing_users, "accesses_in_turn", lambda *_: case["in_turn"])
     subject: Any = SimpleNamespace(
         schedule=None if own is None else Schedule(AT, own, ""),
         main_phase=1,
-        run=SimpleNamespace(has_dynamic_loop=lambda _: around),
-        pattern=pattern,
+        run=SimpleNamespace(has_dynamic_loop=lambda _: case["around"]),
+        pattern=case["pattern"],
         use=None,
         touchers=None,
     )

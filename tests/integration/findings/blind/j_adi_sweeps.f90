@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! label: u = pages change users
 ! Why: Columns are first touched, and solved in the sweeps along x, in static parts of the columns. The sweeps
 ! along y are in static parts of the rows, so three quarters of what a thread uses there is of other threads.

@@ -1,18 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: run = no NUMA problem
-// Why: All threads read the reference at random places, but for each place of 140 bytes they compute 14000 cells
-// of an alignment in rows that stay in the first cache. Tasks even out the work.
+// Why: All threads read the reference at random places, but for each place of 140 bytes they
+// compute 14000 cells of an alignment in rows that stay in the first cache. Tasks even out the
+// work.
 // action: run = none
 // harm: reference = copy | local | divide
 // harm: reads = copy | spread
 // harm: run = balance
 // Short reads aligned to a reference at the places that their seeds suggest, in tasks of 100 reads.
 //   usage: align_reads [threads] [reads] [length of the reference]
+#include <omp.h>
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <omp.h>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,7 @@ constexpr int read_length = 100, slack = 20, window = read_length + 2 * slack;
 
 struct Read {
     std::array<char, read_length> bases;
-    uint32_t seed_at; // where an index of seeds says that it may be from
+    uint32_t seed_at;  // where an index of seeds says that it may be from
 };
 
 struct Hit {
@@ -43,28 +45,29 @@ class Random {
 static std::string load_reference(size_t length) {
     Random random(17);
     std::string reference(length, 'A');
-    for (char &base : reference) base = "ACGT"[random.next() & 3];
+    for (char& base : reference) base = "ACGT"[random.next() & 3];
     return reference;
 }
 
-static std::vector<Read> sequence(const std::string &reference, int count) {
+static std::vector<Read> sequence(const std::string& reference, int count) {
     Random random(99);
     std::vector<Read> reads(count);
-    for (Read &read : reads) {
-        read.seed_at = uint32_t((uint64_t(random.next()) << 8 ^ random.next()) % (reference.size() - 2 * window));
+    for (Read& read : reads) {
+        read.seed_at = uint32_t((uint64_t(random.next()) << 8 ^ random.next()) %
+                                (reference.size() - 2 * window));
         size_t from = read.seed_at + slack;
-        for (char &base : read.bases) {
+        for (char& base : read.bases) {
             base = reference[from++];
             const uint32_t chance = random.next() % 100;
-            if (chance < 3) base = "ACGT"[random.next() & 3]; // a wrong base
-            if (chance == 50) ++from;                         // a lost one
+            if (chance < 3) base = "ACGT"[random.next() & 3];  // a wrong base
+            if (chance == 50) ++from;                          // a lost one
         }
     }
     return reads;
 }
 
 /// Smith and Waterman's local alignment with affine gaps; only two rows are kept.
-static Hit align(const Read &read, const char *reference) {
+static Hit align(const Read& read, const char* reference) {
     constexpr int match = 2, mismatch = -3, open = -5, extend = -1;
     std::array<int, window + 1> best{}, gap;
     gap.fill(-1000);
@@ -87,7 +90,7 @@ static Hit align(const Read &read, const char *reference) {
     return hit;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     omp_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 4);
     const int count = argc > 2 ? std::atoi(argv[2]) : 14000;
     const size_t length = argc > 3 ? std::atol(argv[3]) : 24000000;
@@ -109,7 +112,7 @@ int main(int argc, char **argv) {
     }
 
     long total = 0, good = 0, ends = 0;
-    for (const Hit &hit : hits) {
+    for (const Hit& hit : hits) {
         total += hit.score;
         good += hit.score > 150;
         ends += hit.end;

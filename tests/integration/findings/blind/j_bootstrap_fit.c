@@ -1,10 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: workspace = partitioned
-// Why: Each thread gathers its samples into its own workspace, 14 MB, and makes four passes over it for every fit.
-// The main thread zeroes all of them, but the compiler makes malloc and memset a calloc, which touches nothing.
+// Why: Each thread gathers its samples into its own workspace, 14 MB, and makes four passes over it
+// for every fit. The main thread zeroes all of them, but the compiler makes malloc and memset a
+// calloc, which touches nothing.
 // action: workspace = none
 // harm: workspace = copy | divide
 // label: data = shared, read-mostly
-// Why: 18 MB, read at random rows by all threads for every sample, all on the node of the main thread.
+// Why: 18 MB, read at random rows by all threads for every sample, all on the node of the main
+// thread.
 // action: data = copy | spread | copy or spread
 // harm: data = local | divide
 // label: rows_done = false sharing of cache lines
@@ -32,19 +35,21 @@ struct job {
     double sum[columns], squares[columns];
 };
 
-static struct row *data;      // rows of the study
-static struct row *workspace; // a sample for each thread
+static struct row* data;       // rows of the study
+static struct row* workspace;  // a sample for each thread
 static int sample_size;
-static volatile long rows_done[most_threads]; // for the display of the progress
+static volatile long rows_done[most_threads];  // for the display of the progress
 
-static uint64_t draw(uint64_t *s) {
+static uint64_t draw(uint64_t* s) {
     *s ^= *s >> 12;
     *s ^= *s << 25;
     *s ^= *s >> 27;
     return *s * 0x2545F4914F6CDD1Dull;
 }
 
-static double unit(uint64_t *s) { return (draw(s) >> 11) * 0x1.0p-53; }
+static double unit(uint64_t* s) {
+    return (draw(s) >> 11) * 0x1.0p-53;
+}
 
 static void read_study(int rows) {
     uint64_t seed = 42;
@@ -58,19 +63,19 @@ static void read_study(int rows) {
     }
 }
 
-static void gather(struct row *sample, int rows, uint64_t *seed) {
+static void gather(struct row* sample, int rows, uint64_t* seed) {
     for (int i = 0; i < sample_size; i++) sample[i] = data[draw(seed) % (uint64_t)rows];
 }
 
-static void fit(const struct row *sample, int me, double *beta) {
+static void fit(const struct row* sample, int me, double* beta) {
     memset(beta, 0, sizeof(double) * columns);
     for (int p = 0; p < passes; p++) {
         double slope[columns] = {0}, weight = 0;
         for (int i = 0; i < sample_size; i++) {
-            const double *x = sample[i].x;
+            const double* x = sample[i].x;
             double score = 0;
             for (int c = 0; c < columns; c++) score += beta[c] * x[c];
-            double chance = score / (1 + fabs(score)) * 0.5 + 0.5; // a cheap sigmoid
+            double chance = score / (1 + fabs(score)) * 0.5 + 0.5;  // a cheap sigmoid
             double miss = sample[i].y - chance;
             for (int c = 0; c < columns; c++) slope[c] += miss * x[c];
             weight += chance * (1 - chance);
@@ -80,9 +85,9 @@ static void fit(const struct row *sample, int me, double *beta) {
     }
 }
 
-static void *work(void *argument) {
-    struct job *job = argument;
-    struct row *sample = workspace + (size_t)job->me * sample_size;
+static void* work(void* argument) {
+    struct job* job = argument;
+    struct row* sample = workspace + (size_t)job->me * sample_size;
     for (int s = job->me; s < job->samples; s += job->threads) {
         uint64_t seed = 1000003ull * (s + 1);
         double beta[columns];
@@ -96,7 +101,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int threads = argc > 1 ? atoi(argv[1]) : 4;
     int rows = argc > 2 ? atoi(argv[2]) : 250000;
     int samples = argc > 3 ? atoi(argv[3]) : 24;
@@ -106,9 +111,9 @@ int main(int argc, char **argv) {
     data = malloc(sizeof(struct row) * rows);
     workspace = malloc(bytes);
     if (!data || !workspace) return 1;
-    memset(workspace, 0, bytes); // so that a lack of memory shows now, not after hours
+    memset(workspace, 0, bytes);  // so that a lack of memory shows now, not after hours
     read_study(rows);
-    struct job *jobs = calloc(threads, sizeof *jobs);
+    struct job* jobs = calloc(threads, sizeof *jobs);
     if (!jobs) return 1;
     for (int t = 0; t < threads; t++) {
         jobs[t] = (struct job){.me = t, .threads = threads, .samples = samples, .rows = rows};
@@ -126,7 +131,8 @@ int main(int argc, char **argv) {
     }
     for (int c = 0; c < columns; c++) {
         double mean = sum[c] / samples;
-        printf("beta %d: %.6f +- %.6f\n", c, mean, sqrt(fmax(0, squares[c] / samples - mean * mean)));
+        printf("beta %d: %.6f +- %.6f\n", c, mean,
+               sqrt(fmax(0, squares[c] / samples - mean * mean)));
     }
     printf("rows %ld\n", total);
     free(jobs);

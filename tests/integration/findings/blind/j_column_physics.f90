@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! label: temp = pages change users
 ! Why: First touched in static parts, but in each step dynamic chunks of columns go to whichever thread is free,
 ! though all columns cost the same. The same static schedule everywhere would keep them local.

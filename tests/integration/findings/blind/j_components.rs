@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: component = shared, written
 // Why: 8 MB of labels, set up by the main thread; all threads read and lower labels at random vertices.
 // action: component = spread

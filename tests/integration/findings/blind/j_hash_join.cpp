@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: slots_ = shared, read-mostly
-// Why: The constructor, on the main thread, touches all 32 MB of the table. It is filled once, and then probed
-// at random places by all threads in each query, which is most of the time.
+// Why: The constructor, on the main thread, touches all 32 MB of the table. It is filled once, and
+// then probed at random places by all threads in each query, which is most of the time.
 // action: slots_ = spread | copy | copy or spread | divide
 // harm: slots_ = local
 // harm: locks_ = pad
 // label: orders = partitioned
-// Orders joined with customers: one hash table that all threads build, under striped locks, and then probe.
+// Orders joined with customers: one hash table that all threads build, under striped locks, and
+// then probe.
 //   usage: hash_join [threads] [customers] [orders] [queries]
 #include <atomic>
 #include <cstdint>
@@ -41,11 +43,11 @@ class Table {
 
     bool insert(uint64_t key, uint32_t segment) {
         const uint64_t hash = mix(key), home = hash % regions_;
-        Lock &lock = locks_[home % locks_.size()];
+        Lock& lock = locks_[home % locks_.size()];
         lock.lock();
         bool done = false;
         for (size_t k = 0; k < region && !done; ++k) {
-            Slot &slot = slots_[home * region + ((hash >> 40) + k) % region];
+            Slot& slot = slots_[home * region + ((hash >> 40) + k) % region];
             if (slot.key == empty) {
                 slot = {key, segment};
                 done = true;
@@ -58,7 +60,7 @@ class Table {
     int find(uint64_t key) const {
         const uint64_t hash = mix(key), home = hash % regions_;
         for (size_t k = 0; k < region; ++k) {
-            const Slot &slot = slots_[home * region + ((hash >> 40) + k) % region];
+            const Slot& slot = slots_[home * region + ((hash >> 40) + k) % region];
             if (slot.key == key) return int(slot.segment);
             if (slot.key == empty) return -1;
         }
@@ -76,16 +78,18 @@ class Table {
     size_t regions_;
 };
 
-template <class Work> static uint64_t on_all(int threads, size_t n, Work work) {
+template <class Work>
+static uint64_t on_all(int threads, size_t n, Work work) {
     std::vector<std::future<uint64_t>> parts;
     for (int t = 0; t < threads; ++t)
-        parts.push_back(std::async(std::launch::async, work, n * t / threads, n * (t + 1) / threads));
+        parts.push_back(
+            std::async(std::launch::async, work, n * t / threads, n * (t + 1) / threads));
     uint64_t sum = 0;
-    for (auto &part : parts) sum += part.get();
+    for (auto& part : parts) sum += part.get();
     return sum;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     const int threads = argc > 1 ? std::atoi(argv[1]) : 4;
     const size_t customers = argc > 2 ? std::atol(argv[2]) : 1000000;
     const size_t count = argc > 3 ? std::atol(argv[3]) : 2000000;
@@ -99,7 +103,8 @@ int main(int argc, char **argv) {
         return done;
     });
     on_all(threads, count, [&](size_t first, size_t last) {
-        for (size_t o = first; o < last; ++o) orders[o] = uint32_t(mix(o) % (customers + customers / 8));
+        for (size_t o = first; o < last; ++o)
+            orders[o] = uint32_t(mix(o) % (customers + customers / 8));
         return uint64_t(0);
     });
     uint64_t total = 0;

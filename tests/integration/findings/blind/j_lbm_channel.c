@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: run = no NUMA problem
-// Why: Both lattices and the map of obstacles are first touched in the same collapsed static loop that each step
-// uses, so each thread has its own rows; only one row at each border is of a neighbour.
+// Why: Both lattices and the map of obstacles are first touched in the same collapsed static loop
+// that each step uses, so each thread has its own rows; only one row at each border is of a
+// neighbour.
 // action: run = none
 // harm: now = spread | copy | divide
 // harm: next = spread | copy | divide
@@ -24,7 +26,7 @@ static const double weight[directions] = {4.0 / 9,  1.0 / 9,  1.0 / 9,  1.0 / 9,
 struct lattice {
     int width, height;
     double *now, *next;
-    unsigned char *solid;
+    unsigned char* solid;
 };
 
 static double equilibrium(int d, double density, double ux, double uy) {
@@ -32,19 +34,19 @@ static double equilibrium(int d, double density, double ux, double uy) {
     return weight[d] * density * (1 + along + 0.5 * along * along - 1.5 * (ux * ux + uy * uy));
 }
 
-static int obstacle(const struct lattice *l, int x, int y) {
+static int obstacle(const struct lattice* l, int x, int y) {
     if (y == 0 || y == l->height - 1) return 1;
     int dx = x % 120 - 60, dy = (y + (x / 120) * 37) % 90 - 45;
     return dx * dx + dy * dy < 150;
 }
 
-static void *need(size_t bytes) {
-    void *p = malloc(bytes);
+static void* need(size_t bytes) {
+    void* p = malloc(bytes);
     if (!p) exit(1);
     return p;
 }
 
-static void create(struct lattice *l, int width, int height) {
+static void create(struct lattice* l, int width, int height) {
     size_t cells = (size_t)width * height;
     l->width = width;
     l->height = height;
@@ -57,15 +59,16 @@ static void create(struct lattice *l, int width, int height) {
             size_t cell = (size_t)y * width + x;
             l->solid[cell] = (unsigned char)obstacle(l, x, y);
             for (int d = 0; d < directions; d++)
-                l->now[cell * directions + d] = l->next[cell * directions + d] = equilibrium(d, 1.0, 0.05, 0);
+                l->now[cell * directions + d] = l->next[cell * directions + d] =
+                    equilibrium(d, 1.0, 0.05, 0);
         }
 }
 
-static void step(struct lattice *l, double relax) {
+static void step(struct lattice* l, double relax) {
     int width = l->width, height = l->height;
-    const double *now = l->now;
-    double *next = l->next;
-    const unsigned char *solid = l->solid;
+    const double* now = l->now;
+    double* next = l->next;
+    const unsigned char* solid = l->solid;
 #pragma omp parallel for collapse(2) schedule(static)
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
@@ -80,29 +83,30 @@ static void step(struct lattice *l, double relax) {
                 ux += step_x[d] * in[d];
                 uy += step_y[d] * in[d];
             }
-            double *out = next + cell * directions;
+            double* out = next + cell * directions;
             if (solid[cell]) {
                 for (int d = 0; d < directions; d++) out[d] = in[opposite[d]];
                 continue;
             }
             ux = ux / density + 1e-5;
             uy /= density;
-            for (int d = 0; d < directions; d++) out[d] = in[d] + relax * (equilibrium(d, density, ux, uy) - in[d]);
+            for (int d = 0; d < directions; d++)
+                out[d] = in[d] + relax * (equilibrium(d, density, ux, uy) - in[d]);
         }
     l->now = next;
-    l->next = (double *)now;
+    l->next = (double*)now;
 }
 
-static double flow(const struct lattice *l) {
+static double flow(const struct lattice* l) {
     double sum = 0;
     for (int y = 0; y < l->height; y++) {
-        const double *f = l->now + ((size_t)y * l->width + l->width / 2) * directions;
+        const double* f = l->now + ((size_t)y * l->width + l->width / 2) * directions;
         for (int d = 0; d < directions; d++) sum += step_x[d] * f[d];
     }
     return sum / l->height;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     omp_set_num_threads(argc > 1 ? atoi(argv[1]) : 4);
     int width = argc > 2 ? atoi(argv[2]) : 700;
     int height = argc > 3 ? atoi(argv[3]) : 480;

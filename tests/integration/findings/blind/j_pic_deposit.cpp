@@ -1,24 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: density = shared, written
-// Why: The particles of every thread are everywhere in the plane, so all threads add atomically to all pages
-// of the density, which the main thread zeroed.
+// Why: The particles of every thread are everywhere in the plane, so all threads add atomically to
+// all pages of the density, which the main thread zeroed.
 // action: density = spread | divide
 // harm: density = copy | local
 // label: magnet = shared, read-mostly
-// Why: A map of the field, filled once by the main thread; all threads read it at their particles' places.
+// Why: A map of the field, filled once by the main thread; all threads read it at their particles'
+// places.
 // action: magnet = copy | spread | copy or spread
 // harm: magnet = local
 // label: particles = partitioned
 // Why: Each thread places its own part of the particles and pushes the same part in each step.
 // action: particles = none
 // harm: particles = spread | copy
-// Charged particles in a magnetic trap: a push of all particles, then a deposit of their charge on a grid.
+// Charged particles in a magnetic trap: a push of all particles, then a deposit of their charge on
+// a grid.
 //   usage: pic_deposit [threads] [particles] [steps]
+#include <omp.h>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <omp.h>
 #include <vector>
 
 constexpr int side = 1024;
@@ -53,14 +56,15 @@ static std::vector<Field> read_map() {
     return map;
 }
 
-static void place(Particle *particles, int count) {
+static void place(Particle* particles, int count) {
 #pragma omp parallel
     {
         Random random(omp_get_thread_num() + 1);
 #pragma omp for schedule(static)
         for (int i = 0; i < count; ++i) {
             const double angle = 6.283185307 * random.unit();
-            particles[i] = {random.unit() * side, random.unit() * side, 0.8 * std::cos(angle), 0.8 * std::sin(angle)};
+            particles[i] = {random.unit() * side, random.unit() * side, 0.8 * std::cos(angle),
+                            0.8 * std::sin(angle)};
         }
     }
 }
@@ -71,16 +75,16 @@ static double wrap(double x) {
     return x;
 }
 
-static size_t cell(const Particle &p) {
+static size_t cell(const Particle& p) {
     const int x = int(p.x) & (side - 1), y = int(p.y) & (side - 1);
     return size_t(y) * side + x;
 }
 
-static void push(Particle *particles, int count, const std::vector<Field> &magnet) {
+static void push(Particle* particles, int count, const std::vector<Field>& magnet) {
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < count; ++i) {
-        Particle &p = particles[i];
-        const Field &here = magnet[cell(p)];
+        Particle& p = particles[i];
+        const Field& here = magnet[cell(p)];
         const double half = 0.05 * (here.strength + here.gradient);
         const double s = 2 * half / (1 + half * half);
         const double ux = p.vx + half * p.vy, uy = p.vy - half * p.vx;
@@ -91,16 +95,16 @@ static void push(Particle *particles, int count, const std::vector<Field> &magne
     }
 }
 
-static void deposit(const Particle *particles, int count, std::vector<double> &density) {
+static void deposit(const Particle* particles, int count, std::vector<double>& density) {
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < count; ++i) {
-        double &here = density[cell(particles[i])];
+        double& here = density[cell(particles[i])];
 #pragma omp atomic
         here += 1.0;
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     omp_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 4);
     const int count = argc > 2 ? std::atoi(argv[2]) : 800000;
     const int steps = argc > 3 ? std::atoi(argv[3]) : 12;

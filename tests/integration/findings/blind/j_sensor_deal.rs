@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: sensors = page-level false sharing
 // Why: Groups of 1 KB are dealt to the threads in turn, so each page is used by all threads, though no sensor is
 // (a finding that says that pages are falsely shared would be right as well). All pages are on the main thread's

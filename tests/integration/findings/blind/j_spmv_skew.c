@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: val = serial first touch
-// Why: The master assembles the whole matrix, then every product reads the rows in static parts, and most of
-// the nonzeros are those of the last thread, which did not touch any of them first.
+// Why: The master assembles the whole matrix, then every product reads the rows in static parts,
+// and most of the nonzeros are those of the last thread, which did not touch any of them first.
 // action: val = local | spread
 // harm: val = copy
 // label: col = serial first touch
@@ -8,12 +9,13 @@
 // action: col = local | spread
 // harm: col = copy
 // label: run = load imbalance
-// Why: Rows are in the order of their lengths, so equal numbers of rows give the last thread more than half
-// of the nonzeros.
+// Why: Rows are in the order of their lengths, so equal numbers of rows give the last thread more
+// than half of the nonzeros.
 // action: run = balance
 // harm: x = copy
 // label: start = serial first touch
-// Links between pages of a site, the pages with the most links last: power iteration on a CSR matrix.
+// Links between pages of a site, the pages with the most links last: power iteration on a CSR
+// matrix.
 //   usage: spmv_skew [threads] [rows] [iterations]
 #include <math.h>
 #include <omp.h>
@@ -23,13 +25,13 @@
 
 struct csr {
     int rows;
-    long *start;
-    int *col;
-    double *val;
+    long* start;
+    int* col;
+    double* val;
 };
 
-static void *need(size_t bytes) {
-    void *p = malloc(bytes);
+static void* need(size_t bytes) {
+    void* p = malloc(bytes);
     if (!p) {
         fprintf(stderr, "out of memory\n");
         exit(1);
@@ -45,7 +47,9 @@ static uint32_t mix(uint64_t x) {
     return (uint32_t)(x >> 32);
 }
 
-static int degree(int row, int rows) { return (int)(5.0 * pow((double)rows / (rows - row), 0.6)); }
+static int degree(int row, int rows) {
+    return (int)(5.0 * pow((double)rows / (rows - row), 0.6));
+}
 
 static struct csr assemble(int rows) {
     struct csr m;
@@ -65,7 +69,7 @@ static struct csr assemble(int rows) {
     return m;
 }
 
-static void multiply(const struct csr *m, const double *x, double *y) {
+static void multiply(const struct csr* m, const double* x, double* y) {
 #pragma omp parallel for schedule(static)
     for (int r = 0; r < m->rows; r++) {
         double sum = 0;
@@ -74,19 +78,19 @@ static void multiply(const struct csr *m, const double *x, double *y) {
     }
 }
 
-static double norm(const double *y, int n) {
+static double norm(const double* y, int n) {
     double sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
     for (int i = 0; i < n; i++) sum += y[i] * y[i];
     return sqrt(sum);
 }
 
-static void scale(double *y, int n, double by) {
+static void scale(double* y, int n, double by) {
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < n; i++) y[i] *= by;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     omp_set_num_threads(argc > 1 ? atoi(argv[1]) : 4);
     int rows = argc > 2 ? atoi(argv[2]) : 200000;
     int iterations = argc > 3 ? atoi(argv[3]) : 25;
@@ -102,7 +106,7 @@ int main(int argc, char **argv) {
         multiply(&m, x, y);
         length = norm(y, rows);
         scale(y, rows, 1.0 / length);
-        double *t = x;
+        double* t = x;
         x = y;
         y = t;
     }

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: Apache-2.0
 ! label: counts = false sharing of cache lines
 ! Why: The thread is the first index, so the counters of all threads for one or two channels share a line, and
 ! every event increments one.

@@ -1,16 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: run = no NUMA problem
-// Why: 4000 vortices are 128 KB, which all threads read and which stays in every cache; 16 million interactions in
-// each step are computing. All vortices cost the same.
+// Why: 4000 vortices are 128 KB, which all threads read and which stays in every cache; 16 million
+// interactions in each step are computing. All vortices cost the same.
 // action: run = none
 // harm: vortices = spread | copy | local | divide
 // harm: speed = spread | copy | local | divide
 // harm: run = balance
-// Vortices in a plane: each moves with the flow of all others; a regularised kernel, steps of Heun's method.
+// Vortices in a plane: each moves with the flow of all others; a regularised kernel, steps of
+// Heun's method.
 //   usage: vortex_small [threads] [vortices] [steps]
+#include <omp.h>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <omp.h>
 #include <vector>
 
 struct Point {
@@ -23,14 +25,19 @@ struct Vortex {
     double core = 0;
 };
 
-static Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
-static Point operator*(double s, Point a) { return {s * a.x, s * a.y}; }
+static Point operator+(Point a, Point b) {
+    return {a.x + b.x, a.y + b.y};
+}
+static Point operator*(double s, Point a) {
+    return {s * a.x, s * a.y};
+}
 
 class Flow {
   public:
     explicit Flow(int count) : vortices(count), moved(count), speed(count), second(count) {
         for (int i = 0; i < count; ++i) {
-            const double angle = 2.399963 * i, radius = std::sqrt(i + 0.5) / std::sqrt(double(count));
+            const double angle = 2.399963 * i,
+                         radius = std::sqrt(i + 0.5) / std::sqrt(double(count));
             vortices[i] = {{radius * std::cos(angle), radius * std::sin(angle)},
                            (i % 3 ? 1.0 : -0.5) / count,
                            1e-4 * (1 + i % 5)};
@@ -50,28 +57,29 @@ class Flow {
 
     Point momentum() const {
         Point sum;
-        for (const Vortex &v : vortices) sum = sum + v.strength * v.at;
+        for (const Vortex& v : vortices) sum = sum + v.strength * v.at;
         return sum;
     }
 
     double energy() const {
         double sum = 0;
         for (size_t i = 1; i < vortices.size(); ++i) {
-            const double dx = vortices[i].at.x - vortices[0].at.x, dy = vortices[i].at.y - vortices[0].at.y;
+            const double dx = vortices[i].at.x - vortices[0].at.x,
+                         dy = vortices[i].at.y - vortices[0].at.y;
             sum -= vortices[i].strength * vortices[0].strength * std::log(dx * dx + dy * dy);
         }
         return sum;
     }
 
   private:
-    static void velocities(const std::vector<Vortex> &from, std::vector<Point> &result) {
+    static void velocities(const std::vector<Vortex>& from, std::vector<Point>& result) {
         const int n = int(from.size());
 #pragma omp parallel for schedule(guided)
         for (int i = 0; i < n; ++i) {
             const Point at = from[i].at;
             Point sum;
             for (int j = 0; j < n; ++j) {
-                const Vortex &v = from[j];
+                const Vortex& v = from[j];
                 const double dx = at.x - v.at.x, dy = at.y - v.at.y;
                 const double factor = v.strength / (dx * dx + dy * dy + v.core);
                 sum.x -= factor * dy;
@@ -85,7 +93,7 @@ class Flow {
     std::vector<Point> speed, second;
 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     omp_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 4);
     const int count = argc > 2 ? std::atoi(argv[2]) : 4000;
     const int steps = argc > 3 ? std::atoi(argv[3]) : 6;

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: signal = serial first touch
-// Why: One thread draws the whole signal. All but the two widest of the 22 stages of each transform stay within
-// the fixed quarter of a thread, so the pages could be local for nearly all of the work.
+// Why: One thread draws the whole signal. All but the two widest of the 22 stages of each transform
+// stay within the fixed quarter of a thread, so the pages could be local for nearly all of the
+// work.
 // action: signal = local | spread
 // harm: signal = copy | parallelise the existing loop
 // harm: run = balance
@@ -17,7 +19,8 @@
 
 class Transform {
   public:
-    Transform(std::vector<double> &signal, int threads) : signal_(signal), threads_(threads), meet_(threads) {}
+    Transform(std::vector<double>& signal, int threads)
+        : signal_(signal), threads_(threads), meet_(threads) {}
 
     void run(int rounds) {
         std::vector<std::jthread> team;
@@ -39,11 +42,12 @@ class Transform {
         }
     }
 
-    // Pair k of a stage is an element of the lower half of a block, and the one at a distance of half.
+    // Pair k of a stage is an element of the lower half of a block, and the one at a distance of
+    // half.
     void butterflies(int me, size_t half) {
         const size_t pairs = signal_.size() / 2;
         const size_t first = pairs * me / threads_, last = pairs * (me + 1) / threads_;
-        double *const x = signal_.data();
+        double* const x = signal_.data();
         for (size_t k = first; k < last;) {
             const size_t block = k / half, from = k % half;
             size_t to = from + (last - k);
@@ -70,7 +74,7 @@ class Transform {
         meet_.arrive_and_wait();
     }
 
-    std::vector<double> &signal_;
+    std::vector<double>& signal_;
     const int threads_;
     std::barrier<> meet_;
 };
@@ -86,7 +90,7 @@ static std::vector<double> record(size_t length) {
     return signal;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     const int threads = argc > 1 ? std::atoi(argv[1]) : 4;
     const int bits = argc > 2 ? std::atoi(argv[2]) : 22;
     const int rounds = argc > 3 ? std::atoi(argv[3]) : 2;

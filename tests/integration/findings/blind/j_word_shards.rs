@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // label: run = no NUMA problem
 // Why: Each thread makes the text of its own shard, and counts words in its own map. The main thread only merges
 // a few thousand counts of each shard at the end.
