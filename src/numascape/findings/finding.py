@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Final, Literal
 
 from numascape.quantities import count_text, percent
 from numascape.terminal import printable
@@ -98,6 +98,10 @@ class Place:
         return f"{function} ({where})" if function and where else function or where
 
 
+SAMPLES_BOUND: Final = "samples do not tell how many accesses are answered by a cache"
+"""Why a gain that is predicted from samples is a bound."""
+
+
 @dataclass(frozen=True)
 class Gain:
     """A prediction: the saved share of the run's time, its interval, and the limiting resource.
@@ -112,6 +116,13 @@ class Gain:
     machine: str
     limited: str = ""
     """Why almost nothing is saved at the recorded size; empty if the gain matters."""
+    at_most: bool = False
+    """Whether `share` is a bound: see SAMPLES_BOUND."""
+
+    @property
+    def saved(self) -> str:
+        """The saved share as text, for the user."""
+        return f"{'at most ' if self.at_most else ''}{percent(max(0.0, self.share))}"
 
 
 class Remedy(str, Enum):
@@ -177,7 +188,7 @@ class Finding:
         what = f" of {printable(self.name)}" if self.name else ""
         stake = f"{count_text(self.nearer)} accesses could become local"
         if self.gain is not None:
-            stake = f"{percent(max(0.0, self.gain.share))} of the run time saved, predicted"
+            stake = f"{self.gain.saved} of the run time saved, predicted"
         elif not self.nearer:
             stake = "see its fixes" if self.to_do else "no action needed"
         return f"<{self.kind.value}{what}: {stake}; confidence {percent(self.confidence)}>"

@@ -11,7 +11,6 @@ from numascape.findings.finding import Finding, Fix, Gain, Remedy
 from numascape.findings.remedies import Policy, RemediedRun
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_GAIN
-from numascape.quantities import percent
 from numascape.trace.counting import only_touches
 
 
@@ -131,8 +130,8 @@ def _with_gains(run: Run, finding: Finding, members: Sequence[Finding]) -> Findi
 
 def _saved(fix: Fix, gain: Gain, members: Sequence[Finding]) -> str:
     """A sentence with the gain of a fix that is not the first one."""
-    saved = percent(max(0.0, gain.share))
     who = "all of them" if len(members) > 1 else members[0].name or "the run"
-    most = "at most " if fix.remedy is Remedy.DIVIDED else ""
+    divided = fix.remedy is Remedy.DIVIDED and not gain.at_most
+    most = "at most " if divided else ""
     made = ", including the time to make the copies" if fix.remedy is Remedy.COPIED else ""
-    return f"Predicted for {who}: {most}{saved} of the run time saved{made}."
+    return f"Predicted for {who}: {most}{gain.saved} of the run time saved{made}."

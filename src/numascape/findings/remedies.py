@@ -116,6 +116,7 @@ class RemediedRun:
                 limit=self.now.limit,
                 machine=self._nodes.machine.name,
                 limited=self._limited(self._structures(found), then),
+                at_most=self._is_sampled,
             )
         return self._gains[key]
 

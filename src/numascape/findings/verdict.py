@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numascape.findings.finding import Finding, Kind, Remedy
+from numascape.findings.finding import SAMPLES_BOUND, Finding, Kind, Remedy
 from numascape.findings.gain import best_policy, remedied_run
 from numascape.findings.groups import group_findings
 from numascape.findings.remedies import RemediedRun
@@ -39,13 +39,8 @@ def verdict(run: Run, found: Sequence[Finding]) -> str:
         return ""
     best = max(gains, key=lambda gain: gain.share)
     if best.share >= MIN_RELEVANT_GAIN:
-        saved = f"{percent(best.share)} of the run time"
-        if run.trace.info.recorder.counts == "samples":
-            return (
-                f"The first fix is predicted to save at most {saved}: samples do not tell how many "
-                "accesses are answered by a cache."
-            )
-        return f"The first fix is predicted to save {saved}."
+        why = f": {SAMPLES_BOUND}" if best.at_most else ""
+        return f"The first fix is predicted to save {best.saved} of the run time{why}."
     none = (
         f"No fix is predicted to save {percent(MIN_RELEVANT_GAIN)} or more of the run time on "
         f"{best.machine} at this size."

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +31,15 @@ def test_a_gain_is_said_with_its_interval_never_below_zero() -> None:
     assert stake_of(turned)[1].endswith("(20 % to 60 %)")
     label = "of the run time saved, predicted for m (0 % to 0 %). Links"
     assert stake_of(Group((finding(),), 0.5, gain(-0.2, -0.3, -0.1, "Links"))) == ("0 %", label)
+
+
+def test_a_gain_from_samples_is_said_as_a_bound() -> None:
+    bound = replace(gain(0.06, 0.0, 0.1), at_most=True)
+    assert stake_of(Group((finding(),), 0.5, bound)) == (
+        "at most 6 %",
+        "of the run time saved, predicted for m: samples do not tell how many accesses are "
+        "answered by a cache",
+    )
 
 
 @pytest.mark.parametrize(
