@@ -26,6 +26,7 @@ from numascape.conversion.threads import thread_table
 from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
+from numascape.recording.program import started_as
 from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.info import Counts, JobPart, Process, Recorder, Times, Totals, TraceInfo
@@ -334,7 +335,7 @@ def _info(
     share = (int(named["reads"].sum()) + int(named["writes"].sum())) / every if every else 0.0
     ended = session.ended
     return TraceInfo(
-        program=_valid(shards[0].program),
+        program=_valid(started_as(shards[0].program, session.program[0])),
         arguments=tuple(_valid(word) for word in session.program[1:]),
         recorder=Recorder(
             session.recorder,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from numascape.balance.graph import Floats
+from numascape.balance.graph import Floats, Integers
 from numascape.machine import Machine
 from numascape.placement.node_model import (
     NodeModel,
@@ -66,7 +66,7 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
     """
     threads = program_threads(trace)
     plan = Plan(
-        program=Path(trace.info.program).name,
+        program=_executable(trace, threads),
         machine=machine.name,
         recorded_threads=len(threads),
     )
@@ -93,6 +93,13 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
     predicted = {i: predicted_seconds(large, speeds, placed[i]) for i in fit}
     best = min(predicted.values())
     return next(candidates[i] for i in fit if predicted[i] <= best * (1.0 + TOLERANCE))
+
+
+def _executable(trace: Trace, threads: Integers) -> str:
+    """The name of the executable of the process with these threads, as the placer sees it."""
+    executables = {one.process: one.program for one in trace.info.processes}
+    process = int(trace.threads["process"][int(threads[0])])
+    return Path(executables.get(process, trace.info.program)).name
 
 
 def _placement(

@@ -13,6 +13,7 @@ from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
 from numascape.recorders.cpu_sampler import CpuSampler
 from numascape.recorders.running import launch_error, why_not_started
+from numascape.recording.program import without_title
 from numascape.recording.session import Ended, Session
 from numascape.signals import signals_passed_on
 
@@ -34,7 +35,7 @@ def command_of_process(pid: int) -> list[str]:
         raise NumascapeError(
             f"process {pid} is part of the kernel, or its main thread ended: it cannot be recorded"
         )
-    return command
+    return without_title(command)
 
 
 def attach(session: Session, pid: int, seconds: float | None) -> tuple[Ended, str]:

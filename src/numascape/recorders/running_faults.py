@@ -25,6 +25,7 @@ from numascape.installation import installed_file
 from numascape.machine.sources import read_host
 from numascape.recorders.sampled_events import SampledEvent
 from numascape.recording.options import TASK_CLOCK
+from numascape.recording.program import executable_of
 from numascape.samples.events import (
     AccessKind,
     Event,
@@ -76,12 +77,17 @@ class _Watched:
     def _mappings(self) -> Iterator[tuple[_Key, RangeMapped]]:
         text = _text(Path(f"/proc/{self.pid}/maps"))
         changed, self._maps = text != self._maps, text
-        for line in text.splitlines() if changed else ():
-            if found := _LINE.match(line):
-                start, end, offset = (int(found[i], 16) for i in (1, 2, 3))
-                path = found[4] or "//anon"
-                added = RangeMapped(self.pid, self._before, start, end, offset, path)
-                yield (start, end, offset, path), added
+        if not changed:
+            return
+        executable = executable_of(Path(f"/proc/{self.pid}"))
+        lines = [found for line in text.splitlines() if (found := _LINE.match(line))]
+        # The first file names the process, but other files may have lower addresses.
+        lines.sort(key=lambda found: found[4] != executable)
+        for found in lines:
+            start, end, offset = (int(found[i], 16) for i in (1, 2, 3))
+            path = found[4] or "//anon"
+            added = RangeMapped(self.pid, self._before, start, end, offset, path)
+            yield (start, end, offset, path), added
 
     def _threads(self) -> Iterator[tuple[_Key, Forked | NameGiven]]:
         try:

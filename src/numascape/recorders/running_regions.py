@@ -25,6 +25,7 @@ from numascape.live.threads import read_threads
 from numascape.machine.sources import read_host
 from numascape.quantities import bytes_text, counted, percent
 from numascape.recorders.damon import CHECKS, MAX_FIRST, Monitor, watching
+from numascape.recording.program import executable_of, started_as
 from numascape.samples.regions import Pages, RegionAccesses, first_regions, region_tables
 from numascape.signals import signals_noted
 from numascape.trace.format import PAGE_BYTES
@@ -80,7 +81,7 @@ def record_regions(
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(target)
     watched.name()
-    program = _program(target, command)
+    program = executable_of(target.folder) or command[0]
     _watch(watched, seconds)
     require_use(target, watched.seen, watched.seconds)
     slice_ns = None if every_s is None else round(every_s * 1e9)
@@ -143,13 +144,6 @@ def _in_small_pages(
     return np.repeat(addresses, count) + within, np.repeat(nodes, count)
 
 
-def _program(target: TargetProcess, command: Sequence[str]) -> str:
-    try:
-        return str((target.folder / "exe").readlink())
-    except OSError:
-        return command[0]
-
-
 def _info(
     watched: _Watched,
     tables: dict[str, pl.DataFrame],
@@ -161,7 +155,7 @@ def _info(
     places = tables["accesses"].select("structure", "instance", "page").n_unique()
     checks = CHECKS * len(watched.seen)
     return TraceInfo(
-        program=program,
+        program=started_as(program, command[0]),
         arguments=tuple(command[1:]),
         recorder=Recorder("damon", installed_version(), {}, "samples", checks, by_thread=False),
         host=this_host(Path("/"), platform.uname(), machine),

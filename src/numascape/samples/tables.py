@@ -16,6 +16,7 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_version
 from numascape.machine.description import cpu_nodes
 from numascape.naming.frames import is_library_frame
+from numascape.recording.program import started_as
 from numascape.samples.events import Forked, NameGiven, RangeMapped, Recording, Sample
 from numascape.samples.file_parts import FileParts
 from numascape.samples.memory import Memory, Modules, Variables
@@ -343,9 +344,10 @@ def _info(
 ) -> TraceInfo:
     named = samples.join(tables["structures"].filter("named"), on="structure", how="semi").height
     places = samples.select(pl.struct("structure", "start", "page").n_unique()).item()
+    program, arguments = _command(recording.command, images[0].program)
     return TraceInfo(
-        program=images[0].program,
-        arguments=_arguments(recording.command, images[0].program),
+        program=program,
+        arguments=arguments,
         recorder=Recorder(
             recording.recorder,
             installed_version(),
@@ -373,9 +375,10 @@ def _info(
     )
 
 
-def _arguments(command: list[str], program: str) -> tuple[str, ...]:
-    """The arguments of the program in perf's own command line, if it contains the program."""
-    for number, word in enumerate(command):
-        if number > 0 and module_name(word) == module_name(program):
-            return tuple(command[number + 1 :])
-    return ()
+def _command(command: list[str], executable: str) -> tuple[str, tuple[str, ...]]:
+    """The program, and its arguments in perf's own command line, if it contains the program."""
+    for number, word in enumerate(command[1:], 1):
+        program = started_as(executable, word)
+        if program != executable or module_name(word) == module_name(executable):
+            return program, tuple(command[number + 1 :])
+    return executable, ()
