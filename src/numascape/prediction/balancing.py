@@ -72,7 +72,7 @@ class BalancingStart:
     """A run that begins with first touch: pages x nodes of where pages are, and who uses them.
 
     `users` and `again` are what `_users` returns. `at_once` is how many threads handle faults at
-    the same time.
+    the same time. `sizes` is the number of pages that each row stands for.
     """
 
     pages: pl.DataFrame
@@ -82,6 +82,18 @@ class BalancingStart:
     again: Floats
     kernel: BalancingKernel
     at_once: float
+    sizes: Floats
+
+    def of_groups(self, rows: npt.NDArray[np.int64], sizes: Floats) -> BalancingStart:
+        """The same with the first page of each group of equal pages, and the groups' sizes."""
+        return replace(
+            self,
+            pages=self.pages[rows],
+            held=self.held[rows],
+            users=self.users[rows],
+            again=self.again[rows],
+            sizes=sizes,
+        )
 
     def after(self, seconds: float, resident_bytes: float | None = None) -> BalancedPages:
         """The placement in a run of this many seconds.
@@ -103,13 +115,11 @@ class BalancingStart:
         self, seconds: float, resident_bytes: float | None = None
     ) -> tuple[Floats, float, float]:
         """The same as pages x nodes, with the seconds of each thread and the number of scans."""
-        height = self.pages.height
-        resident = resident_bytes or float(height * PAGE_BYTES)
-        mean, cost, passes = _walks(
-            self.held, self.users, self.again, seconds, resident, self.kernel
-        )
+        size = float(self.sizes.sum()) * PAGE_BYTES
+        resident = resident_bytes or size
+        mean, cost, passes = _walks(self, seconds, resident)
         # The trace's pages stand for all pages of the run.
-        scale = resident / max(height * PAGE_BYTES, 1)
+        scale = resident / max(size, 1.0)
         return mean, cost * scale / max(self.at_once, 1.0), passes
 
 
@@ -139,6 +149,7 @@ def balancing_start(
         replace(kernel, fault_s=kernel.fault_s + waits),
         # Threads handle faults in parallel, limited by the number of cores.
         min(trace.threads.height, HARDWARE_THREADS_GAIN * float(speeds.cores.sum())),
+        np.ones(shape[0]),
     )
 
 
@@ -205,19 +216,13 @@ def _not_deferred(
     return np.asarray((1.0 - np.minimum(quota, 1.0)) ** deferred)
 
 
-def _walks(
-    held: Floats,
-    users: Floats,
-    again: Floats,
-    seconds: float,
-    resident: float,
-    kernel: BalancingKernel,
-) -> tuple[Floats, float, float]:
+def _walks(start: BalancingStart, seconds: float, resident: float) -> tuple[Floats, float, float]:
     """The mean placement over the run, all threads' seconds for it, and the number of scans."""
+    held, users, again, kernel = start.held, start.users, start.again, start.kernel
     period = max(kernel.scan_period_min_s, resident / kernel.scan_bytes_per_s)
     clock = min(kernel.scan_delay_s, seconds)
     mean, cost, passes = held * clock, 0.0, 0.0
-    used = float(users.sum())
+    used = float(start.sizes @ users.sum(axis=1))
     for number in range(_MAX_PASSES):
         left = seconds - clock
         if left <= 0 or used == 0:
@@ -226,16 +231,16 @@ def _walks(
         moves = users if number == 0 else again
         after = held * (1.0 - moves.sum(axis=1, keepdims=True)) + moves
         part = min(1.0, left / period)
-        moved = float((moves.sum(axis=1) - (held * moves).sum(axis=1)).sum())
+        moved = float(start.sizes @ (moves.sum(axis=1) - (held * moves).sum(axis=1)))
         cost += part * (kernel.fault_s * used + kernel.move_s * moved)
         # During a scan, the part that is scanned already has the placement after the scan.
         mean += (held * (1.0 - part / 2) + after * (part / 2)) * (part * period)
         clock += part * period
         passes += part
         held = after
-        tenths = int(10 * float((users * held).sum()) / used + 1e-9)
+        tenths = int(10 * float(start.sizes @ (users * held).sum(axis=1)) / used + 1e-9)
         if tenths >= _TENTHS_LOCAL:
             longer = 1.0 + 0.1 * max(1, tenths - _TENTHS_LOCAL)
             period = min(period * longer, max(period, kernel.scan_period_max_s))
     mean += held * max(0.0, seconds - clock)
-    return mean / seconds if seconds > 0 else held, cost, passes
+    return mean / seconds if seconds > 0 else start.held, cost, passes

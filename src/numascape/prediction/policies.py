@@ -102,6 +102,13 @@ def weighted_interleave(
     trace: Trace, machine: Machine, weights: Mapping[int, float] | None = None
 ) -> pl.DataFrame:
     """Interleave pages in proportion to weights, by default to the bandwidth of memory."""
+    return weighted_interleaved(touched_pages(trace), machine, weights)
+
+
+def weighted_interleaved(
+    pages: pl.DataFrame, machine: Machine, weights: Mapping[int, float] | None = None
+) -> pl.DataFrame:
+    """The same for these pages."""
     from numascape.prediction.speeds import speeds_of
 
     if weights is None:
@@ -111,7 +118,7 @@ def weighted_interleave(
     kept = {node: weight for node, weight in weights.items() if weight > 0}
     if not kept:
         raise NumascapeError("weighted interleaving needs a weight above 0 for some node")
-    return _shared_out(touched_pages(trace), list(kept), list(kept.values()))
+    return _shared_out(pages, list(kept), list(kept.values()))
 
 
 def observed(trace: Trace, machine: Machine, thread_nodes: npt.NDArray[np.int64]) -> pl.DataFrame:

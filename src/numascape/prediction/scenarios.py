@@ -16,11 +16,17 @@ from numascape.plan.plan import Plan
 from numascape.prediction import policies
 from numascape.prediction.balancing import balancing_start
 from numascape.prediction.copies import worth_copying
-from numascape.prediction.demand import Demand, demand_on
+from numascape.prediction.demand import Demand, Ints, demand_on
 from numascape.prediction.initialisation import with_initialisation
 from numascape.prediction.layout import NodeArray, nodes_by_plan, observed_nodes
-from numascape.prediction.load import RunPlacement, Tuning
+from numascape.prediction.load import RunPlacement, Tuning, caches_of
 from numascape.prediction.model import Prediction, calibrated, predict
+from numascape.prediction.page_groups import (
+    group_pages,
+    label_of_shares,
+    label_of_use,
+    of_groups,
+)
 from numascape.prediction.speeds import Floats, Speeds, speeds_of
 from numascape.trace import Trace
 
@@ -61,15 +67,21 @@ class Scenarios:
         if self.seconds is None:
             return Tuning()
         seen, placed = self._seen
-        return calibrated(self._demand, self._speeds, RunPlacement(placed, seen), self.seconds)
+        groups = self._groups(seen)
+        placement = RunPlacement(of_groups(placed, groups), seen)
+        return calibrated(groups, self._speeds, placement, self.seconds)
 
     @cached_property
     def _speeds(self) -> Speeds:
         return speeds_of(self.machine)
 
     @cached_property
+    def _whole(self) -> Demand:
+        return demand_on(with_initialisation(self.trace), self.machine)
+
+    @cached_property
     def _demand(self) -> Demand:
-        demand = demand_on(with_initialisation(self.trace), self.machine)
+        demand = self._whole
         if self.phases is not None:
             demand = demand.of_phases(self.phases)
         if not demand.accesses.any():
@@ -85,6 +97,37 @@ class Scenarios:
         seen = observed_nodes(self.trace, self.machine)
         return seen, policies.observed(self.trace, self.machine, seen)
 
+    @cached_property
+    def _first_touch(self) -> pl.DataFrame:
+        return policies.first_touch(self.trace, self.machine, self.threads, self.free_bytes)
+
+    @cached_property
+    def _labels(self) -> list[Ints]:
+        """What policies depend on, for each page: where it was, where it begins, who uses it."""
+        whole, speeds = self._whole, self._speeds
+        _, placed = self._seen
+        return [
+            label_of_shares(whole.shares(placed, speeds)),
+            label_of_shares(whole.shares(self._first_touch, speeds)),
+            label_of_use(whole),
+        ]
+
+    @cached_property
+    def _known_groups(self) -> dict[bytes, Demand]:
+        return {}
+
+    def _groups(self, threads: NodeArray) -> Demand:
+        """The demand with one row for pages that all policies treat alike.
+
+        How much threads share of their fetches depends on the nodes of the `threads`.
+        """
+        speeds = self._speeds
+        caches = caches_of(speeds.shares_of_threads(speeds.positions(threads)), speeds)
+        key = caches.tobytes()
+        if key not in self._known_groups:
+            self._known_groups[key] = group_pages(self._demand, caches, self._labels)
+        return self._known_groups[key]
+
     def predict(
         self, names: Sequence[PolicyName], plans: Mapping[str, Plan] | None = None
     ) -> list[Prediction]:
@@ -97,19 +140,17 @@ class Scenarios:
             raise NumascapeError(
                 f"there is no policy {min(unknown)[:60]!r}: choose from {', '.join(POLICY_NAMES)}"
             )
-        speeds, demand, tuning = self._speeds, self._demand, self.tuning
         seen, placed = self._seen
+        groups = self._groups(seen)
         observed = predict(
-            demand,
-            speeds,
-            RunPlacement(placed, seen, label="observed"),
-            tuning=tuning,
+            groups,
+            self._speeds,
+            RunPlacement(of_groups(placed, groups), seen, label="observed"),
+            tuning=self.tuning,
             with_pages=self.with_pages,
         )
         found = [
-            observed
-            if name == "observed"
-            else self._predict(name, demand, speeds, observed, tuning)
+            observed if name == "observed" else self._predict(name, observed)
             for name in names
             if name != "replicate" or self.copied
         ]
@@ -120,49 +161,47 @@ class Scenarios:
             )
             found.append(
                 predict(
-                    demand,
-                    speeds,
+                    self._demand,
+                    self._speeds,
                     RunPlacement(pages, threads, label=label),
                     reference=observed,
-                    tuning=tuning,
+                    tuning=self.tuning,
                     with_pages=self.with_pages,
                 )
             )
         return found
 
-    def _predict(
-        self,
-        name: PolicyName,
-        demand: Demand,
-        speeds: Speeds,
-        observed: Prediction,
-        tuning: Tuning,
-    ) -> Prediction:
+    def _predict(self, name: PolicyName, observed: Prediction) -> Prediction:
+        groups = self._groups(self.threads)
+
         def predicted(
             pages: pl.DataFrame | Floats, thread_seconds: float = 0.0, copied: Sequence[int] = ()
         ) -> Prediction:
             return predict(
-                demand,
-                speeds,
+                groups,
+                self._speeds,
                 RunPlacement(
                     pages, self.threads, label=name, thread_seconds=thread_seconds, copied=copied
                 ),
                 reference=observed,
-                tuning=tuning,
+                tuning=self.tuning,
                 with_pages=self.with_pages,
             )
 
         if name == "interleave":
-            return predicted(policies.interleave(self.trace, self.machine))
+            return predicted(policies.interleaved(groups.pages, self.machine))
         if name == "weighted-interleave":
-            return predicted(policies.weighted_interleave(self.trace, self.machine))
-        start = policies.first_touch(self.trace, self.machine, self.threads, self.free_bytes)
+            return predicted(policies.weighted_interleaved(groups.pages, self.machine))
+        start = of_groups(self._first_touch, groups)
         if name == "replicate":
             return predicted(start, copied=self.copied)
         result = predicted(start)
         if name == "first-touch":
             return result
-        begins = balancing_start(self.trace, self.machine, self.threads, self.free_bytes)
+        assert groups.groups is not None
+        begins = balancing_start(self.trace, self.machine, self.threads, self.free_bytes).of_groups(
+            self._whole.index.rows(groups.pages), groups.groups.sizes
+        )
         for _ in range(_ROUNDS):
             before = result.seconds
             pages, thread_seconds, _ = begins.shares_after(before)

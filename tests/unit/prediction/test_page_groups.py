@@ -15,7 +15,12 @@ from numascape.prediction.demand import Demand, demand_of
 from numascape.prediction.initialisation import initialised_by_users, main_users
 from numascape.prediction.load import RunPlacement, caches_of
 from numascape.prediction.model import Prediction, predict
-from numascape.prediction.page_groups import group_pages, label_of_shares, of_groups
+from numascape.prediction.page_groups import (
+    group_pages,
+    label_of_shares,
+    label_of_use,
+    of_groups,
+)
 from numascape.prediction.policies import SCHEMA
 from numascape.prediction.speeds import Floats, Speeds, speeds_of
 from unit.prediction.made_up import machine_of, trace_of
@@ -102,4 +107,17 @@ def test_shares_have_one_label_each() -> None:
     labels = label_of_shares(share).tolist()
     assert labels[:1] + labels[2:3] == [0, 1]
     assert labels[1] == labels[4]
+    assert len(set(labels)) == 4
+
+
+def test_pages_that_are_used_alike_have_one_label() -> None:
+    rows = [
+        (0, 0, 8, 0), (0, 1, 4, 2),
+        (1, 1, 4, 2), (1, 0, 8, 0),
+        (2, 1, 8, 0), (2, 0, 4, 2),  # threads
+        (3, 0, 8, 0), (3, 1, 5, 1),  # reads and writes
+        (4, 0, 8, 0),
+    ]  # fmt: skip
+    labels = label_of_use(demand_of(trace_of(rows, 2), speeds_of(machine()))).tolist()
+    assert labels[0] == labels[1]
     assert len(set(labels)) == 4

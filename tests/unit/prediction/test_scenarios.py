@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
 import polars as pl
 import pytest
 
 from numascape.errors import NumascapeError
 from numascape.plan import Plan, StructureRule
+from numascape.prediction import scenarios as scenarios_module
 from numascape.prediction.demand import demand_of
 from numascape.prediction.load import Tuning
 from numascape.prediction.scenarios import POLICY_NAMES, Scenarios
@@ -70,3 +72,34 @@ def test_only_the_wanted_phases_are_predicted(trace: Trace) -> None:
     assert [phase.name for phase in whole.phases] == list(demand.phase_names)
     with pytest.raises(NumascapeError, match="has no accesses to predict from"):
         Scenarios(trace, MACHINE, nodes(0, 1), phases=[]).predict(["observed"])
+
+
+@pytest.mark.parametrize("where", [(0, 1, 0, 1), (0, 0, -1, 1)])
+def test_pages_that_are_used_alike_are_predicted_together(
+    where: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three kinds of pages: one user; two users, touched by a third; all threads.
+    users = [[(page % 4,), (page % 3, 3), (0, 1, 2, 3)][page % 3] for page in range(60)]
+    rows = [(page, one, 10**7, 10**6 * one) for page, them in enumerate(users) for one in them]
+    trace = trace_of(
+        rows,
+        4,
+        lines=[10**7 + 10**5 * one for _, one, _, _ in rows],
+        first_touch=[(page, page % 4) for page in range(60)],
+        machine=MACHINE,
+    )
+    trace.threads = trace.threads.with_columns(nodes=pl.Series([[0], [0], [1], [1]]))
+
+    def told() -> tuple[int, list[list[float]]]:
+        scenarios = Scenarios(trace, MACHINE, nodes(*where), with_pages=True)
+        found = scenarios.predict(["observed", "first-touch", "interleave", "balancing"])
+        groups = scenarios._groups(nodes(*where)).pages.height
+        shares = [[*one.variants, one.remote_share, one.remote_accesses] for one in found]
+        return groups, shares + [one.structure_pages.ravel().tolist() for one in found]  # type: ignore[union-attr]
+
+    groups, together = told()
+    monkeypatch.setattr(scenarios_module, "label_of_use", lambda demand: np.arange(60))
+    pages, alone = told()
+    assert (groups < 20, pages) == (True, 60)
+    for one, other in zip(together, alone, strict=True):
+        assert one == pytest.approx(other, rel=1e-9)
