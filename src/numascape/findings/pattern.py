@@ -209,9 +209,22 @@ def _in_no_order(use: PageUse) -> bool:
 
 def _far_correlation(use: PageUse) -> float:
     """The largest correlation of the users of pages that are at a fixed, large distance."""
-    centred = use.shares - use.shares.mean(axis=0)
-    size = len(centred)
-    transformed = np.fft.rfft(centred, 2 * size, axis=0)
-    correlation = np.fft.irfft((np.abs(transformed) ** 2).sum(axis=1))[: size // 2]
-    correlation /= correlation[0] * (size - np.arange(size // 2)) / size
+    size = len(use.shares)
+    far = size // 2
+    # Zeros behind the pages, as many as the largest distance, keep the two ends apart. A transform
+    # is quick if its length has small factors only.
+    length = _without_large_factors(size + far)
+    power = np.zeros(length // 2 + 1)
+    for column in use.shares.T:
+        transformed = np.fft.rfft(column - column.mean(), length)
+        power += transformed.real**2 + transformed.imag**2
+    correlation = np.fft.irfft(power, length)[:far]
+    correlation /= correlation[0] * (size - np.arange(far)) / size
     return float(correlation[size // 4 :].max())
+
+
+def _without_large_factors(least: int) -> int:
+    """The smallest product of 2, 3 and 5 that is at least this."""
+    odd = (1, 3, 5, 9, 15, 45)
+    # Each of them times the smallest power of two that is enough.
+    return min(one << ((least - 1) // one).bit_length() for one in odd)

@@ -236,7 +236,7 @@ class Subject:
         """How threads share its pages in the work."""
         if not self.rows.height:
             return Pattern.ONE_THREAD
-        found = pattern_of(self.use)
+        found = kept_with(self.run.trace, ("pattern", self.structure), lambda: pattern_of(self.use))
         # Which thread looks up an entry next is chance, also if all of them look up all entries.
         shared = found is Pattern.CHANGING and self.looked_up
         if found in (Pattern.CHANGING, Pattern.GROUPS):
@@ -247,13 +247,21 @@ class Subject:
     def looked_up(self) -> bool:
         """Whether random threads use single entries; false if a schedule deals out the entries."""
         dealt_out = self.in_tasks or (self.schedule is not None and self.schedule.is_dynamic)
-        return not dealt_out and looked_up(self.use, self.touchers)
+        return not dealt_out and kept_with(
+            self.run.trace,
+            ("looked up", self.structure),
+            lambda: looked_up(self.use, self.touchers),
+        )
 
     @cached_property
     def touchers(self) -> Integers | None:
         """The threads that touched the pages of `use` first; None without first touches."""
         own = pl.col("structure") == self.structure
-        return first_touchers(self.use, self.run.trace.first_touch.filter(own))
+        return kept_with(
+            self.run.trace,
+            ("touchers", self.structure),
+            lambda: first_touchers(self.use, self.run.trace.first_touch.filter(own)),
+        )
 
     @cached_property
     def overlap(self) -> Overlap:

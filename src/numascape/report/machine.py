@@ -11,6 +11,7 @@ from numascape.machine.factors import latencies, numa_factors
 from numascape.machine.wording import provenance_text
 from numascape.report.laid_out import lay_out_trace
 from numascape.trace import Trace
+from numascape.trace.derived import DerivedTrace
 
 
 def on_machine(trace: Trace, described: Machine) -> Trace:
@@ -21,7 +22,10 @@ def on_machine(trace: Trace, described: Machine) -> Trace:
     """
     if not same_nodes(trace.info.machine, described):
         return lay_out_trace(trace, described)
-    return dataclasses.replace(trace, info=dataclasses.replace(trace.info, machine=described))
+    if trace.info.machine == described:
+        return trace
+    info = dataclasses.replace(trace.info, machine=described)
+    return DerivedTrace(trace.path, info, whole=trace)
 
 
 def shown_machine(machine: Machine) -> dict[str, Any]:

@@ -108,7 +108,9 @@ def test_random_threads_use_single_entries_unless_a_schedule_deals_them_out(
 ) -> None:
     known = schedule and SimpleNamespace(is_dynamic=schedule == "dynamic")
     used = use([[accesses, 0], [0, accesses]])
-    of = {"use": used, "touchers": None, "in_tasks": tasks, "schedule": known}
+    run = SimpleNamespace(trace=SimpleNamespace(_results={}))
+    of: dict[str, Any] = {"use": used, "touchers": None, "in_tasks": tasks, "schedule": known}
+    of |= {"run": run, "structure": 0}
     assert value("looked_up", **of) is single
 
 

@@ -128,3 +128,10 @@ def test_another_machine_has_what_a_report_for_it_has(trace: Trace) -> None:
     for name in ("accesses", "local", "remote", "thread_local", "thread_remote"):
         assert getattr(other.traffic, name).tolist() == getattr(alone.traffic, name).tolist()
     assert other.line_traffic is None
+
+
+def test_what_was_read_of_a_trace_serves_another_description_of_its_machine(trace: Trace) -> None:
+    assert on_machine(trace, trace.info.machine) is trace
+    shown = on_machine(trace, described())
+    assert shown.info.machine.name == "probed"
+    assert shown.accesses is trace.accesses
