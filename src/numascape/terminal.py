@@ -162,12 +162,20 @@ def _bars(console: Console) -> Progress:
     from rich.progress import (
         BarColumn,
         Progress,
+        Task,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
-    left = (TextColumn("left:"), TimeRemainingColumn())
+    class TimeLeft(TimeRemainingColumn):
+        """The time left, if it is known."""
+
+        def render(self, task: Task) -> Text:
+            known = task.total is not None and task.time_remaining is not None
+            return Text.assemble("left: ", super().render(task)) if known else Text()
+
     description = TextColumn("{task.description}", markup=False)
-    columns = (description, BarColumn(), TimeElapsedColumn(), *left)
+    columns = (description, BarColumn(), TimeElapsedColumn(), TimeLeft())
     return Progress(*columns, console=console, transient=True)

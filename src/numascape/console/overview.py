@@ -15,7 +15,7 @@ from numascape.analysis.run_description import describe_run
 from numascape.analysis.traffic import node_traffic
 from numascape.console.findings import print_indented
 from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
-from numascape.console.tables import name, part_text, place, table_of
+from numascape.console.tables import cut_between_words, name, part_text, place, table_of
 from numascape.quantities import bytes_text, count_text, percent, share_text
 from numascape.trace import Trace
 from numascape.trace.counting import knows_threads, only_touches
@@ -188,7 +188,7 @@ def _print_strips(console: Console, trace: Trace, shown: pl.DataFrame) -> None:
     console.print()
     print_strip_legend(console, users, touches=only_touches(trace))
     for structure, text in zip(shown["structure"], names, strict=True):
-        label = text if len(text) <= longest else f"{text[: longest - 1]}…"
+        label = cut_between_words(text, longest)
         for line in strip_lines(strip_of(trace, structure, users, columns), users, console):
             console.print(Text.assemble(f"{label:<{longest}} ", line), no_wrap=True)
             label = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that fit into the terminal: names may be cut, numbers are not."""
+"""Tables that fit into the terminal: names may be cut between words, numbers are not."""
 
 from __future__ import annotations
 
@@ -30,26 +30,46 @@ def table_of(
     The columns named in `text` are aligned left; the others are numbers, aligned right. The first
     text column of a `faint` row is dim.
     """
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    columns = list(zip(headings, *rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
     cut = [at for at, heading in enumerate(headings) if heading in text]
-    excess = sum(widths) + len(widths) - width
-    while excess > 0 and (wide := [at for at in cut if widths[at] > NARROWEST]):
-        widest = max(wide, key=lambda at: widths[at])
-        widths[widest] -= 1
-        excess -= 1
+    # First words are cut only if there is no other way: that of a place is its file and line.
+    words = {at: max(_room_of_first_word(cell) for cell in columns[at]) for at in cut}
+    for least in ({at: max(words[at], NARROWEST) for at in cut}, dict.fromkeys(cut, NARROWEST)):
+        while sum(widths) + len(widths) > width and (
+            wide := [at for at in cut if widths[at] > least[at]]
+        ):
+            widths[max(wide, key=lambda at: widths[at])] -= 1
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    for heading, columns in zip(headings, widths, strict=True):
+    for heading, room in zip(headings, widths, strict=True):
         table.add_column(
             heading,
             justify="left" if heading in text else "right",
             no_wrap=True,
-            min_width=columns,
-            max_width=columns,
+            min_width=room,
+            max_width=room,
         )
-    for number, cells in enumerate(rows):
+    for number, row in enumerate(rows):
+        cells = [cut_between_words(cell, room) for cell, room in zip(row, widths, strict=True)]
         first = Text(cells[0], "dim" if number < len(faint) and faint[number] else "")
         table.add_row(first, *map(Text, cells[1:]))
     return table
+
+
+def cut_between_words(text: str, width: int) -> str:
+    """The text in this width: without its last words, or the end of its only word."""
+    if len(text) <= width:
+        return text
+    kept = text[: width - 1]
+    if text[width - 1] != " " and " " in kept:
+        kept = kept.rpartition(" ")[0]
+    return f"{kept.rstrip()}…"
+
+
+def _room_of_first_word(text: str) -> int:
+    """The width in which the first word and the sign that more follows are shown."""
+    first, _, more = text.partition(" ")
+    return len(first) + bool(more)
 
 
 def name(text: str) -> str:

@@ -65,6 +65,16 @@ def test_progress_has_the_time_left(is_terminal: bool, monkeypatch: pytest.Monke
     assert bool(shown) == is_terminal
 
 
+def test_progress_of_unknown_length_has_no_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(terminal, "messages", lambda: console)
+    with terminal.working("Examining"):
+        pass
+    assert isinstance(console.file, io.StringIO)
+    assert "Examining" in console.file.getvalue()
+    assert "left" not in console.file.getvalue()
+
+
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_sentences_are_wrapped_between_words_on_a_terminal(
     is_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
