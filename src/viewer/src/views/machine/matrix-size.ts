@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** Nodes from which on only their numbers fit, and nodes from which on paper has only colours. */
-const DENSE = 8;
-const MANY = 16;
+const DENSE = 6;
+const MANY = 17;
 
 export function isDense(nodes: number): boolean {
-  return nodes > DENSE;
+  return nodes >= DENSE;
 }
 
 /** The class of a table with a row and a column for each node. */
 export function matrixClass(nodes: number): string {
-  if (nodes > MANY) return "traffic dense many";
+  if (nodes >= MANY) return "traffic dense many";
   return isDense(nodes) ? "traffic dense" : "traffic";
 }
