@@ -113,8 +113,7 @@ def page_use(rows: pl.DataFrame) -> PageUse:
     position[present[kept]] = np.arange(len(kept))
     inside = position[number] >= 0
     flat = position[number[inside]] * len(threads) + column[inside]
-    counts: Floats = np.zeros(len(kept) * len(threads))
-    np.add.at(counts, flat, count[inside])
+    counts = np.asarray(np.bincount(flat, count[inside], len(kept) * len(threads)), np.float64)
     chosen = example[present[kept]]
     return PageUse(
         threads,

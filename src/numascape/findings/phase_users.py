@@ -6,10 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations, product
 
+import numpy as np
 import polars as pl
 
-from numascape.analysis.sharing import PAGE
+from numascape.analysis.page_numbers import page_numbers
 from numascape.findings.page_use import page_use
+from numascape.findings.phase_use import PhaseUse
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_DIVIDED_SHARE, MIN_DOMINANT_SHARE, MIN_PHASE_WORK
 
@@ -42,67 +44,35 @@ def users_by_phase(
     counts = rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
     total = float(counts["count"].sum()) or 1.0
     matter = counts.filter(pl.col("count") >= MIN_PHASE_WORK * total).sort("phase")
-    owners: dict[int, pl.DataFrame] = {}
-    walked: dict[int, pl.DataFrame] = {}
-    divided = 0.0
+    page, bound = page_numbers(rows.with_columns(structure=pl.lit(0, pl.UInt32)))
+    thread = rows["thread"].to_numpy().astype(np.int64)
+    made = (rows["reads"] + rows["writes"]).to_numpy().astype(np.float64)
+    in_phase = rows["phase"].to_numpy()
+    divided: dict[int, PhaseUse] = {}
+    walked: dict[int, PhaseUse] = {}
+    in_divided = 0.0
     for phase, count in matter.select("phase", "count").iter_rows():
-        part = rows.filter(pl.col("phase") == phase)
-        use = page_use(part)
+        at = np.flatnonzero(in_phase == phase)
+        use = page_use(rows[at])
         if len(use.threads) < 2:
             continue
+        of_phase = PhaseUse.of(page[at], thread[at], made[at], bound)
         if use.dominance >= MIN_DOMINANT_SHARE:
-            owners[phase] = _owners(part)
-            divided += count
+            divided[phase] = of_phase
+            in_divided += count
         else:
-            walked[phase] = part
-    if divided < least * total:
+            walked[phase] = of_phase
+    if in_divided < least * total:
         return Change()
     changes = [
-        Change(_changed(owners[one], owners[other]), one, other)
-        for one, other in combinations(owners, 2)
+        Change(divided[one].changed(divided[other]), one, other)
+        for one, other in combinations(divided, 2)
     ]
     changes += [
-        Change(_by_others(owners[one], walked[other]), one, other, walked=True)
-        for one, other in product(owners, walked)
+        Change(divided[one].by_others(walked[other]), one, other, walked=True)
+        for one, other in product(divided, walked)
     ]
     return max(changes, key=lambda change: change.share, default=Change())
-
-
-def _by_others(one: pl.DataFrame, rows: pl.DataFrame) -> float:
-    """The share of the use that a phase and `rows` have in common, by others than the owners."""
-    counts = rows.group_by(*PAGE[1:], "thread").agg(
-        count=(pl.col("reads") + pl.col("writes")).sum()
-    )
-    total = int(counts["count"].sum())
-    others = (
-        counts.join(one, on=PAGE[1:])
-        .filter(pl.col("thread") != pl.col("owner"))
-        .group_by(*PAGE[1:])
-        .agg(then=pl.col("count").sum() / total, share=pl.col("share").first())
-    )
-    return float(others.select(pl.min_horizontal("share", "then").sum()).item())
-
-
-def _changed(one: pl.DataFrame, other: pl.DataFrame) -> float:
-    """The share of the use that two phases have in common, of pages with different owners."""
-    both = one.join(other, on=PAGE[1:], suffix="_then").filter(
-        pl.col("owner") != pl.col("owner_then")
-    )
-    return float(both.select(pl.min_horizontal("share", "share_then").sum()).item())
-
-
-def _owners(rows: pl.DataFrame) -> pl.DataFrame:
-    """instance, page, owner, share: who uses each page most, and its part of the accesses."""
-    return (
-        rows.group_by(*PAGE[1:], "thread")
-        .agg(count=(pl.col("reads") + pl.col("writes")).sum())
-        .group_by(PAGE[1:])
-        .agg(
-            owner=pl.col("thread").sort_by("count", "thread", descending=[True, False]).first(),
-            count=pl.col("count").sum(),
-        )
-        .with_columns(share=pl.col("count") / pl.col("count").sum())
-    )
 
 
 def filled_in(subject: Subject) -> int | None:
