@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from numascape.findings.finding import LINES_TRAVEL, SAMPLES_BOUND, Finding, Gain, Kind
+from numascape.findings.finding import LINES_TRAVEL, Finding, Gain, Kind
 from numascape.findings.gain import by_cause, joint_gain
 from numascape.findings.subject import Run
 from numascape.quantities import percent, share_of
@@ -70,7 +70,7 @@ def stake_of(group: Group) -> tuple[str, str]:
     if gain is not None:
         low, high = sorted((max(gain.low, 0.0), max(gain.high, 0.0)))
         # The interval has no meaning beside a bound.
-        around = f": {SAMPLES_BOUND}" if gain.at_most else f" ({percent(low)} to {percent(high)})"
+        around = "" if gain.at_most else f" ({percent(low)} to {percent(high)})"
         return gain.saved, (
             f"of the run time saved, predicted for {gain.machine}{around}"
             + (f". {gain.limited}" if gain.limited else "")
