@@ -57,6 +57,34 @@ def test_the_death_of_the_process_is_a_failure(programs: Path, tmp_path: Path, o
     assert opened(trace).trace.info.exit_status is None
 
 
+def holds_or_has_held_threads(pid: int) -> bool:
+    """Say whether a held thread has the signal to be taken over (SIGILL), or this is over."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            if "SigPnd:\t0000000000000008" in (task / "status").read_text():
+                return True
+    return "numascape" in thread_names(pid)
+
+
+# The kernel tells of the end of a process only when its held threads were collected.
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_process_may_die_while_it_is_entered(
+    programs: Path, tmp_path: Path, attempt: int
+) -> None:
+    with running(programs / "attached", "3") as process:
+        with subprocess.Popen(
+            [COMMAND, "record", "-q", "-o", tmp_path / "t", "--pid", str(process.pid)],
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as recorder:
+            while not holds_or_has_held_threads(process.pid):
+                assert recorder.poll() is None
+            process.kill()
+            _, errors = recorder.communicate(timeout=300)
+    assert recorder.returncode == 2
+    assert len(errors.splitlines()) == 1, errors
+
+
 def test_the_end_of_the_process_is_not(programs: Path, tmp_path: Path, opened: Any) -> None:
     trace = tmp_path / "run.numascape"
     with (

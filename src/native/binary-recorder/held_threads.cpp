@@ -227,7 +227,9 @@ void HeldThreads::release(bool taken_over) {
             set_blocked(thread, held.blocked);
         }
         const bool again = taken_over && is_fault(thread);
-        ptrace(PTRACE_DETACH, thread, nullptr, again ? 0 : held.signal);
+        if (ptrace(PTRACE_DETACH, thread, nullptr, again ? 0 : held.signal) != 0) {
+            waitpid(thread, nullptr, __WALL);  // it was killed, see collect_ended()
+        }
     }
     threads_.clear();
 }
