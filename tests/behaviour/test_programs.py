@@ -25,9 +25,7 @@ FILLS_COUNTERS = {(COMPILED, "locked_memory")}
 SEES_ATTACHING = {(ATTACH, "long_waits"), (ATTACH, "signals_to_oneself")}
 # To attach to a process with locked memory, or with few addresses, is refused.
 REFUSES_ATTACHING = {(ATTACH, "locked_memory"), (ATTACH, "address_limit")}
-# A recorder that leaves ends one of about 30 programs that write code (docs/behaviour.md).
-ENDED_AT_TIMES = {(ATTACH, "code_written_beside"), (ATTACH, "signals_in_written_code")}
-LEFT_OUT = NEEDS_STORAGE | NEEDS_ADDRESSES | SEES_ATTACHING | REFUSES_ATTACHING | ENDED_AT_TIMES
+LEFT_OUT = NEEDS_STORAGE | NEEDS_ADDRESSES | SEES_ATTACHING | REFUSES_ATTACHING
 # It is about what comes first.
 FEWER_ATTACHES = {"first_faults": 1}
 CELLS = [

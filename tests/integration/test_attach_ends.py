@@ -71,16 +71,18 @@ def holds_or_has_held_threads(pid: int) -> bool:
 def test_a_process_may_die_while_it_is_entered(
     programs: Path, tmp_path: Path, attempt: int
 ) -> None:
-    with running(programs / "attached", "3") as process:
-        with subprocess.Popen(
+    with (
+        running(programs / "attached", "3") as process,
+        subprocess.Popen(
             [COMMAND, "record", "-q", "-o", tmp_path / "t", "--pid", str(process.pid)],
             stderr=subprocess.PIPE,
             text=True,
-        ) as recorder:
-            while not holds_or_has_held_threads(process.pid):
-                assert recorder.poll() is None
-            process.kill()
-            _, errors = recorder.communicate(timeout=300)
+        ) as recorder,
+    ):
+        while not holds_or_has_held_threads(process.pid):
+            assert recorder.poll() is None
+        process.kill()
+        _, errors = recorder.communicate(timeout=300)
     assert recorder.returncode == 2
     assert len(errors.splitlines()) == 1, errors
 
