@@ -13,10 +13,8 @@
 # Python sources are installed editable: a change in them needs none of these.
 
 PYTHON ?= python3
-# How many tests at a time. On two cores, three: many tests wait (for a guest's disk, a server, a
-# timer), and one of two cores would often be idle. Each process of `make check` computes all the time.
-TEST_PROCESSES ?= 3
-CHECK_PROCESSES ?= 2
+# How many tests at a time. Most have threads of their own; a guest has up to eight CPUs.
+TEST_PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/setup-stamp
@@ -67,7 +65,7 @@ check-sources:
 # `make test` runs the same tests with what Polars chooses.
 check-tests:
 	@PYTHONDONTWRITEBYTECODE= POLARS_MAX_THREADS=1 POLARS_ENGINE_AFFINITY=in-memory \
-	POLARS_NO_PARTITION=1 $(BIN)/python -m pytest --quiet --numprocesses $(CHECK_PROCESSES) \
+	POLARS_NO_PARTITION=1 $(BIN)/python -m pytest --quiet --numprocesses $(TEST_PROCESSES) \
 	-m 'not compiler and not program and not guest and not browser and not runtime and not slow' \
 	tests/unit
 
