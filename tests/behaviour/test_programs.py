@@ -15,8 +15,8 @@ SUBJECTS = sorted(
     for path in (Path(__file__).parent / "programs").glob("*.c")
     if path.stem != "own_state"
 )
-# Compiled code counts in thread-local storage.
-NEEDS_STORAGE = {(COMPILED, "thread_without_storage")}
+# Compiled code counts in thread-local storage, which these threads share with their parent.
+NEEDS_STORAGE = {(COMPILED, "thread_without_storage"), (COMPILED, "unmapped_places")}
 # Each thread needs 4 GiB of addresses.
 NEEDS_ADDRESSES = {(COMPILED, "address_limit"), (FAULTS, "address_limit")}
 # If it is not recorded, mlockall fills the counters of compiled code.
