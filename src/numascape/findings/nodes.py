@@ -103,3 +103,11 @@ def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
     if len(with_cpus) == 1 and pages.filter(pl.col("node") != with_cpus[0]).is_empty():
         return None
     return Nodes(chosen, same, thread_node, pages)
+
+
+def pages_by_node(placement: pl.DataFrame) -> dict[int, dict[int, int]]:
+    """By structure, the number of its pages on each node, as the kernel told in a recording."""
+    pages: dict[int, dict[int, int]] = {}
+    for structure, node, count in placement.group_by("structure", "node").len().iter_rows():
+        pages.setdefault(structure, {})[node] = count
+    return pages

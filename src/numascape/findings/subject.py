@@ -16,7 +16,7 @@ from numascape.analysis.ownership import Owner, owner_of
 from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of
-from numascape.findings.nodes import Nodes
+from numascape.findings.nodes import Nodes, pages_by_node
 from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
 from numascape.findings.pattern import (
     Pattern,
@@ -30,7 +30,7 @@ from numascape.findings.sources import Schedule, Sources
 from numascape.findings.stages import looks_up_in_main_stage
 from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_LINE_PAIRS, MIN_STRUCTURE_SHARE
 from numascape.findings.waiting import used_while_waiting
-from numascape.findings.work import measured_work, work_and_fills
+from numascape.findings.work import busiest_phase, measured_work, work_and_fills
 from numascape.machine.description import Machine
 from numascape.naming.frames import is_library_code
 from numascape.quantities import share_of
@@ -69,17 +69,14 @@ class Run:
     @cached_property
     def owners(self) -> dict[int, Owner]:
         """By structure, the part of the program that decides on its memory."""
-        rows = self.trace.structures.iter_rows(named=True)
-        return {row["structure"]: owner_of(row) for row in rows}
+        return {
+            row["structure"]: owner_of(row) for row in self.trace.structures.iter_rows(named=True)
+        }
 
     @cached_property
     def pages_by_node(self) -> dict[int, dict[int, int]]:
         """By structure, the number of its pages on each node, if known."""
-        pages: dict[int, dict[int, int]] = {}
-        placed = self.trace.placement.group_by("structure", "node").len()
-        for structure, node, count in placed.iter_rows():
-            pages.setdefault(structure, {})[node] = count
-        return pages
+        return pages_by_node(self.trace.placement)
 
     @property
     def recorded(self) -> Trace:
@@ -246,12 +243,10 @@ class Subject:
     @cached_property
     def looked_up(self) -> bool:
         """Whether random threads use single entries; false if a schedule deals out the entries."""
-        dealt_out = self.in_tasks or (self.schedule is not None and self.schedule.is_dynamic)
-        return not dealt_out and kept_with(
-            self.run.trace,
-            ("looked up", self.structure),
-            lambda: looked_up(self.use, self.touchers),
-        )
+        if self.in_tasks or (self.schedule is not None and self.schedule.is_dynamic):
+            return False
+        key = ("looked up", self.structure)
+        return kept_with(self.run.trace, key, lambda: looked_up(self.use, self.touchers))
 
     @cached_property
     def touchers(self) -> Integers | None:
@@ -373,10 +368,7 @@ class Subject:
     @cached_property
     def main_phase(self) -> int | None:
         """The phase with most of the work; None without work."""
-        counts = self.rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
-        if counts.is_empty():
-            return None
-        return int(counts.sort("count", "phase", descending=[True, False])["phase"][0])
+        return busiest_phase(self.rows)
 
     @property
     def in_tasks(self) -> bool:

@@ -181,3 +181,11 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
         .select("structure", "thread")
     )
     return collected(found, used.height)
+
+
+def busiest_phase(rows: pl.DataFrame) -> int | None:
+    """The phase with most of the accesses of the rows; None if there are no rows."""
+    counts = rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())
+    if counts.is_empty():
+        return None
+    return int(counts.sort("count", "phase", descending=[True, False])["phase"][0])
