@@ -39,7 +39,7 @@ struct Injection {
     numascape::Untraced untraced;
     std::vector<siginfo_t> signals;   // that wait until it is over
     std::optional<uint64_t> blocked;  // by the main thread, if it is known
-    bool in_code = false;             // the main thread executes code of the launcher
+    bool in_call = false;             // the main thread makes a system call of the launcher
     std::string file;                 // tells DynamoRIO of the threads (held_threads.h)
     numascape::HeldThreads others;
 };
@@ -108,24 +108,24 @@ void set_blocked(uint64_t blocked) {
                              reinterpret_cast<long>(&blocked), 0, 0);
 }
 
-void end_code() {
-    if (injection.in_code) {
+void end_call() {
+    if (injection.in_call) {
         set_blocked(*injection.blocked);
-        injection.in_code = false;
+        injection.in_call = false;
     }
 }
 
-// The launcher's code in the program ends with a breakpoint, or with a fault if it fails. These
-// signals must not be blocked there, as the main thread blocks them in a handler of them: the
-// kernel would take the program's handler away. All other signals wait. The code is started by a
-// new program counter, and over when the registers are back.
-void mask_signals_of_code(long request, long place) {
+// After a system call of the launcher, the thread stops with SIGTRAP. This signal must not be
+// blocked there, as the main thread blocks it in a handler of it: the kernel would take the
+// program's handler away. All signals but faults wait. The call is started by a new program
+// counter, and over when the registers are back.
+void mask_signals_of_call(long request, long place) {
     if (request == PTRACE_POKEUSER && place == offsetof(user_regs_struct, rip) &&
         injection.blocked) {
         set_blocked(~kFaults);
-        injection.in_code = true;
+        injection.in_call = true;
     } else if (request == PTRACE_SETREGS) {
-        end_code();
+        end_call();
     }
 }
 
@@ -152,7 +152,7 @@ bool is_fault() {
 }
 
 bool is_expected(int signal) {
-    if (injection.in_code && signal != SIGSTOP) {
+    if (injection.in_call && signal != SIGSTOP) {
         return (bit_of(signal) & kFaults) != 0 && is_fault();
     }
     return std::find(std::begin(kExpected), std::end(kExpected), signal) != std::end(kExpected);
@@ -194,7 +194,7 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
         injection.untraced.error = static_cast<int>(-result);
     }
     if (a != PTRACE_GETREGS || result < 0 || !injection.fresh) {
-        mask_signals_of_code(a, c);
+        mask_signals_of_call(a, c);
         return result;
     }
     auto& registers = *reinterpret_cast<user_regs_struct*>(d);
@@ -238,7 +238,7 @@ pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
             return found;
         }
         injection.signals.push_back(signal_that_came());
-        trace(PTRACE_CONT, found, 0);
+        trace(injection.in_call ? PTRACE_SINGLESTEP : PTRACE_CONT, found, 0);
     }
 }
 }
@@ -255,7 +255,7 @@ std::optional<Untraced> watch_injection(int process, const std::string& file, bo
         cannot_hold();
     }
     const bool injected = held && inject(argument);
-    end_code();  // if it failed there
+    end_call();  // if it failed there
     injection.process = 0;
     if (injected) {
         injection.others.wait_for_signals();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DynamoRIO's launcher library executes its own code in the main thread of a process. For this, it
-// overwrites code of the program. It does not handle these cases, so we do:
-// - Other threads must not execute that code. They are held until DynamoRIO has sent each of them
-//   the signal with which it takes over the thread.
-// - A signal for the main thread would make the library give up and leave its code there. Signals
-//   are therefore held back.
+// DynamoRIO's launcher library lets the main thread of a process make system calls that map
+// DynamoRIO, and then starts DynamoRIO there. It does not handle these cases, so we do:
+// - Other threads must not change mappings meanwhile. They are held until DynamoRIO has sent each
+// of
+//   them the signal with which it takes over the thread.
+// - A signal for the main thread would make the library give up. Signals are therefore held back.
 // - A thread that is stopped in a system call and then executes something else would see the call
 //   fail with an error that programs never see (ERESTART_RESTARTBLOCK) or do not expect (EINTR).
 //   The kernel would have restarted the call, so we do that (interrupted_call.h).
