@@ -24,12 +24,17 @@ from integration.attaching import (
     wait_for,
     wait_for_accesses,
 )
+from integration.conftest import Record
+from numascape.trace import Trace
+from numascape.trace.format import PAGE_BYTES
 
 WORDS = 64 * 1024 // 8
 WORDS_PER_PAGE = 512
 RELEASER = "numascape"
 # When so much was counted, threads of `attached` are in their loops, which read `source`.
 BEGUN = 20 * WORDS
+# Of random_places.c
+RANDOM_PLACES = (0x0C81, 0x0D82, 0x0F83, 0x1F04, 0x2A85, 0x3E06, 0x4A07, 0x5208)
 
 
 @pytest.mark.parametrize("threads", [0, 1, 4])
@@ -310,3 +315,31 @@ def test_another_users_process_is_refused(programs: Path, tmp_path: Path) -> Non
         assert finished.returncode == 125
         assert "another user" in (tmp_path / "launch-error").read_text()
         assert end(process) == ("right\n", 42)
+
+
+def _expect_pages_at_all_places(trace: Trace) -> None:
+    """The eight mappings of `random_places` are known with all of their pages, on the only node."""
+    sizes = {place << 32: 4 * PAGE_BYTES for place in RANDOM_PLACES}
+    places = trace.instances.filter(pl.col("address").is_in(list(sizes)))
+    assert dict(places.select("address", "size").iter_rows()) == sizes
+    keys = ["structure", "instance"]
+    used = trace.accesses.filter(pl.col("writes") > 0).join(places, on=keys)
+    written = used.group_by("address").agg(pl.col("page").n_unique())
+    assert dict(written.iter_rows()) == dict.fromkeys(sizes, 4)
+    placed = trace.placement.filter(pl.col("node") >= 0).join(places, on=keys)
+    assert placed.select("address", "page").n_unique() == 4 * len(sizes)
+
+
+def test_memory_from_before_is_known_wherever_it_is(programs: Path, attach: Attach) -> None:
+    with running(programs / "random_places") as process:
+        recording = attach(process.pid)
+        assert end(process) == ("", 42)
+    _expect_pages_at_all_places(recording.trace)
+
+
+@pytest.mark.parametrize("recorder", ["record", "compiled"])
+def test_the_nodes_of_pages_are_known_wherever_they_are(
+    request: pytest.FixtureRequest, recorder: str
+) -> None:
+    record: Record = request.getfixturevalue(recorder)
+    _expect_pages_at_all_places(record("random_places", "once").trace)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
 #include "dr_api.h"
 #include "recorder.h"
 
@@ -13,7 +15,9 @@ struct Visit {
 bool is_ours(const MappedRange& range) {
     auto* address = reinterpret_cast<byte*>(range.start);
     return dr_memory_is_dr_internal(address) || dr_memory_is_in_client(address) ||
-           shard.owns(range.start);
+           shard.owns(range.start) ||
+           // Of a process that forked, with tables that this one does not use.
+           std::string_view(range.path).starts_with(options.directory);
 }
 
 }  // namespace

@@ -121,7 +121,8 @@ void each_mapping(void (*visit)(const MappedRange&, void*), void* argument) {
     each_process_mapping(
         [](const MappedRange& range, void* to) {
             const auto* each = static_cast<const Visit*>(to);
-            if (!std::string_view(range.path).starts_with(options.directory)) {
+            if (!shard.owns(range.start) &&
+                !std::string_view(range.path).starts_with(options.directory)) {
                 each->function(range, each->argument);
             }
         },

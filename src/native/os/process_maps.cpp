@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_maps.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include <sys/ioctl.h>
@@ -93,6 +95,22 @@ long query_mapping(uint64_t address, MappingQuery& query) {
 
 }  // namespace
 
+bool is_own_place(uint64_t address) {
+    // Other libraries of ours may count their places from the same one (map_at_own_place in os.h).
+    constexpr uint64_t kRoom = 0x40'0000'0000;
+    // The places of DynamoRIO's mappings, and of what it maps at fixed addresses, are in its
+    // patches; that of the code that releases a thread is in release_thread.cpp.
+    const MappingRange places[] = {
+        {0x0d00'0000'0000, 0x0d00'0000'0000 + kRoom},
+        {0x0dfe'0000'0000, os::kOwnMappings},
+        {os::kOwnMappings, os::next_own_mapping.load() + kRoom},
+        {0x0fff'0000'0000, 0x1000'0000'0000},
+    };
+    return std::any_of(std::begin(places), std::end(places), [address](const MappingRange& place) {
+        return place.start <= address && address < place.end;
+    });
+}
+
 void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argument) {
     constexpr size_t kRoom = 64 * 1024;
     constexpr size_t kLongestLine = 8 * 1024;
@@ -115,8 +133,7 @@ void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argume
                 buffer[i] = '\0';
                 const MappedRange range = parse_line(buffer + line);
                 const auto own = reinterpret_cast<uint64_t>(room);
-                if (range.start != own &&
-                    (range.start < kOwnMemoryStart || range.start >= kOwnMemoryEnd)) {
+                if (range.start != own && !is_own_place(range.start)) {
                     visit(range, argument);
                 }
                 line = i + 1;

@@ -30,12 +30,12 @@ struct MappedRange {
     const char* path;  // "" when anonymous; "[heap]", "[stack]"... as the kernel says
 };
 
-// Where the mappings of DynamoRIO, those of the recorder (kOwnMappings in os.h) and the tables of
-// shards (kTablesBase in shard_writer.h) are.
-inline constexpr uint64_t kOwnMemoryStart = 0x0d00'0000'0000;
-inline constexpr uint64_t kOwnMemoryEnd = 0x5100'0000'0000;
+// Whether a mapping of DynamoRIO or of the recorder (kOwnMappings in os.h) begins here. Such places
+// are small parts of the address space: JavaScript engines map memory at random addresses. The
+// tables of shards are elsewhere (ShardWriter::owns).
+bool is_own_place(uint64_t address);
 
-// Calls visit for every mapping that begins outside of the recorder's own memory.
+// Calls visit for every mapping that does not begin at a place of the recorder.
 void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argument);
 
 // The object that is mapped at the address, if it is mapped shared.

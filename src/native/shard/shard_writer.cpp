@@ -315,10 +315,14 @@ void ShardWriter::stamp() {
 }
 
 bool ShardWriter::owns(uint64_t address) const {
+    const auto is_in = [address](PageCounter* table) {
+        return table != nullptr &&
+               address - reinterpret_cast<uint64_t>(table_memory(table)) < kTableStride;
+    };
     for (uint32_t i = 0; header_ != nullptr && i < header_->tables; ++i) {
-        if (tables_[i].page_counters != nullptr &&
-            address - reinterpret_cast<uint64_t>(table_memory(tables_[i].page_counters)) <
-                kTableStride) {
+        const ThreadRecorder* thread = tables_[i].thread;
+        if (is_in(tables_[i].page_counters) ||
+            (thread != nullptr && is_in(thread->sampling.table))) {
             return true;
         }
     }

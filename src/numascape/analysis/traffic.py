@@ -18,17 +18,19 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
     """Sum `accesses` (rows of the trace's table) by `keys`, thread_node and page_node.
 
     The node of a thread that was seen on several nodes is SEVERAL, because the node of each of its
-    accesses is unknown. Other unknown nodes are UNKNOWN. Returns the keys, thread_node, page_node
-    (int64) and accesses.
+    accesses is unknown. Other unknown nodes are UNKNOWN, or the only node of the machine.
+    Returns the keys, thread_node, page_node (int64) and accesses.
     """
     index = page_index(trace)
     whole = accesses is trace.accesses
     page = rows_of_accesses(trace) if whole else index.rows(accesses)
     placed = index.rows(trace.placement)
     # The last one stands for pages without a number, which nobody used.
-    nodes = np.full(index.pages.height + 1, UNKNOWN, np.int64)
-    nodes[placed] = np.maximum(trace.placement["node"].to_numpy(), UNKNOWN)
-    nodes[-1] = UNKNOWN
+    unknown = _unknown_node(trace)
+    nodes = np.full(index.pages.height + 1, unknown, np.int64)
+    observed = trace.placement["node"].to_numpy()
+    nodes[placed] = np.where(observed < 0, unknown, observed)
+    nodes[-1] = unknown
     sums = (
         accesses.lazy()
         .with_columns(page_node=pl.Series(nodes[page]))
@@ -49,5 +51,11 @@ def thread_nodes(trace: Trace) -> pl.DataFrame:
         thread_node=pl.when(nodes.n_unique() > 1)
         .then(pl.lit(SEVERAL, pl.Int64))
         .otherwise(nodes.first().cast(pl.Int64))
-        .fill_null(UNKNOWN),
+        .fill_null(_unknown_node(trace)),
     )
+
+
+def _unknown_node(trace: Trace) -> int:
+    """The node that stands for one that was not observed."""
+    nodes = trace.info.machine.nodes
+    return nodes[0].node if len(nodes) == 1 else UNKNOWN

@@ -14,8 +14,13 @@ from numascape.analysis.traffic import SEVERAL, UNKNOWN, node_traffic, thread_no
 from numascape.trace.schema import SCHEMAS
 
 
-def trace(nodes_of_threads: list[list[int]], node_of_page: dict[int, int]) -> Any:
-    """Each thread reads each of three pages 10 times more than the one before, and writes once."""
+def trace(
+    nodes_of_threads: list[list[int]], node_of_page: dict[int, int], machine: range = range(4)
+) -> Any:
+    """Each thread reads each of three pages 10 times more than the one before, and writes once.
+
+    `machine` are the nodes of the machine.
+    """
     threads = range(len(nodes_of_threads))
     accesses = [(0, 0, page, t, 0, 10 ** (page + t), 1) for page in range(3) for t in threads]
     pages = [(0, 0, page, node) for page, node in node_of_page.items()]
@@ -26,6 +31,9 @@ def trace(nodes_of_threads: list[list[int]], node_of_page: dict[int, int]) -> An
         threads=pl.DataFrame(
             {"thread": list(threads), "nodes": nodes_of_threads},
             schema={name: SCHEMAS["threads"][name] for name in ("thread", "nodes")},
+        ),
+        info=SimpleNamespace(
+            machine=SimpleNamespace(nodes=[SimpleNamespace(node=node) for node in machine])
         ),
         _results={},
     )
@@ -50,6 +58,12 @@ def test_traffic_is_summed_by_both_nodes() -> None:
 def test_a_page_without_a_node_is_on_an_unknown_one(of_page_1: dict[int, int]) -> None:
     run = trace([[3]], {0: 0, **of_page_1, 2: 2})
     assert traffic(run, []) == [(3, UNKNOWN, 11), (3, 0, 2), (3, 2, 101)]
+
+
+def test_all_is_on_the_only_node_of_a_machine() -> None:
+    run = trace([[2], []], {0: -2}, range(2, 3))
+    assert traffic(run, []) == [(2, 2, 2 + 11 + 101 + 11 + 101 + 1001)]
+    assert thread_nodes(run).rows() == [(0, 2), (1, 2)]
 
 
 def test_a_thread_of_several_nodes_is_on_none() -> None:

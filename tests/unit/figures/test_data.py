@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from numascape.analysis.sharing import shared_accesses
 from numascape.figures.page_figures import accesses_per_page, dominant_threads
 from numascape.figures.tables import PageMap, page_map, sharing, sizes, thread_sums, traffic
 from numascape.figures.visible import make_visible
+from numascape.machine import open_machine
 from numascape.trace import Trace, TraceInfo, write_trace
 from synthetic.in_memory import trace_of
 from synthetic.pattern import Pattern
@@ -153,11 +155,14 @@ def test_traffic_does_not_guess(
         "threads": tables["threads"].with_columns(nodes),
         "placement": tables["placement"].head(1),
     }
-    write_trace(tmp_path / "t.numascape", changed, info)
+    several = replace(info, machine=open_machine("xeon-x7550"))
+    write_trace(tmp_path / "t.numascape", changed, several)
     moved = traffic(Trace.read(tmp_path / "t.numascape"), None)
-    assert moved.thread_nodes == ("0", "several", "unknown")
-    assert moved.page_nodes == ("0", "unknown")
-    assert moved.accesses.tolist() == [[0, 0], [512, 512], [512, 464]]
+    assert moved.thread_nodes == ("0", "1", "2", "3", "several", "unknown")
+    assert moved.page_nodes == ("0", "1", "2", "3", "unknown")
+    assert (moved.accesses[:4] == 0).all()
+    assert (moved.accesses[:, 1:4] == 0).all()
+    assert moved.accesses[4:, [0, 4]].tolist() == [[512, 512], [512, 464]]
     assert moved.local == 0
 
 
