@@ -21,7 +21,7 @@ from numascape.conversion.shard_groups import Member, ShardGroup, shard_groups
 from numascape.conversion.shards import Shard, read_shards
 from numascape.conversion.shared_memory import join_shared
 from numascape.conversion.structures import StructureTable
-from numascape.conversion.symbol_cache import limit_size, symbol_cache
+from numascape.conversion.symbol_cache import limited, symbol_cache
 from numascape.conversion.threads import thread_table
 from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
@@ -59,12 +59,11 @@ def convert(session: Session) -> Converted:
     table = StructureTable()
     parts: list[ProcessTables] = []
     cache = symbol_cache()
-    for alike in shard_groups(members, begin):
-        names = Names([member.shard for group in alike for member in group.members], cache)
-        parts += [_convert_group(group, names, table, session) for group in alike]
-        names.save()
-    if cache is not None:
-        limit_size(cache)
+    with limited(cache):
+        for alike in shard_groups(members, begin):
+            names = Names([member.shard for group in alike for member in group.members], cache)
+            parts += [_convert_group(group, names, table, session) for group in alike]
+            names.save()
     return _assemble(parts, table, members, session, begin)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +43,26 @@ def _place(environment: Mapping[str, str]) -> Path | None:
         return caches / "numascape"
     home = Path(environment.get("HOME", ""))
     return home / ".cache" / "numascape" if home.is_absolute() else None
+
+
+@contextmanager
+def limited(folder: Path | None, limit: int = MAX_BYTES) -> Iterator[None]:
+    """Limit the folder's size at the end, if a file was added meanwhile.
+
+    A folder of thousands of files takes longer to look through than a small recording to convert.
+    """
+    before = _changed_ns(folder)
+    yield
+    if folder is not None and _changed_ns(folder) != before:
+        limit_size(folder, limit)
+
+
+def _changed_ns(folder: Path | None) -> int | None:
+    """When a file was added, replaced or removed."""
+    try:
+        return None if folder is None else folder.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def limit_size(folder: Path, limit: int = MAX_BYTES) -> None:

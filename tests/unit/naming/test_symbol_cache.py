@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from numascape._native.symbols import Module, Symbols
-from numascape.conversion.symbol_cache import limit_size, symbol_cache
+from numascape.conversion.symbol_cache import limit_size, limited, symbol_cache
 
 _SOURCE = """
 double table[1000];
@@ -163,6 +163,21 @@ def test_the_least_recently_used_files_are_removed(cache: Path) -> None:
     limit_size(cache, 150)
     assert [file.name for file in cache.iterdir()] == ["new"]
     limit_size(cache / "missing", 0)
+
+
+def test_the_size_is_looked_at_only_if_a_file_was_added(cache: Path) -> None:
+    for age, name in enumerate(["new", "old"]):
+        (cache / name).write_bytes(bytes(100))
+        os.utime(cache / name, (1000 - age, 1000 - age))
+    os.utime(cache, (1000, 1000))
+    with limited(cache, 150):
+        assert (cache / "old").read_bytes() == bytes(100), "it is used"
+    assert sorted(file.name for file in cache.iterdir()) == ["new", "old"]
+    with limited(cache, 150):
+        (cache / "newest").write_bytes(bytes(100))
+    assert [file.name for file in cache.iterdir()] == ["newest"]
+    with limited(cache / "missing"), limited(None):
+        pass
 
 
 def test_where_the_folder_is(tmp_path: Path) -> None:
