@@ -18,6 +18,9 @@ TEST_PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/setup-stamp
+# pip compiles Python files when it installs them, but not those that are used in place. Where
+# PYTHONDONTWRITEBYTECODE is set, each start would compile them again: a tenth of a second.
+COMPILE = $(BIN)/python -m compileall -q src/numascape
 # What the installation is made from. Python files are not in it, because they are used in place.
 SOURCES := pyproject.toml constraints.txt packages.apt CMakeLists.txt \
 	$(shell find cmake include src/native src/viewer -name node_modules -prune -o -name dist -prune \
@@ -36,6 +39,7 @@ $(STAMP): $(SOURCES)
 	"(the first time this builds DynamoRIO: a few minutes)"
 	@$(BIN)/pip install --quiet -c constraints.txt scikit-build-core nanobind
 	@$(BIN)/pip install --quiet -c constraints.txt --no-build-isolation --editable '.[test]'
+	@$(COMPILE)
 	@touch $@
 	@echo "Installed: $$($(BIN)/numascape --version | head -n 1), as $(BIN)/numascape"
 
@@ -47,6 +51,7 @@ native:
 	>build/package/install.log
 
 test: $(STAMP)
+	@$(COMPILE)
 	@$(MAKE) --no-print-directory -C examples
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations 25
 
