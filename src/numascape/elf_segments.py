@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-PT_LOAD, PT_NOTE = 1, 4
+PT_LOAD, PT_NOTE, PT_TLS = 1, 4, 7
 _ENTRY = struct.Struct("<IIQQQQQQ")  # Elf64_Phdr
 _ET_EXEC = 2
 # The largest offset in a file; seeking beyond it is an OverflowError.

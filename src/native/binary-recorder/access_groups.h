@@ -46,6 +46,7 @@ struct GroupAddress {
     uint8_t scale;
     bool known;
     bool accumulator_saved;  // in the slot of Role::kFlags, if the address needs it
+    bool of_thread;          // relative to the thread pointer
 };
 struct GroupInfo {
     PlaceInfo place;

@@ -16,6 +16,7 @@
 #include "release_thread.h"
 #include "shard_files.h"
 #include "thread_memory.h"
+#include "thread_pointer.h"
 #include "undecoded.h"
 
 namespace numascape {
@@ -143,6 +144,9 @@ void thread_started(void* drcontext) {
     if (main_thread) {
         write_mappings(*recorder, os::ticks());
     }
+    if (of_the_process) {
+        shard.log_thread_pointer(*recorder, thread_pointer());
+    }
 }
 
 void thread_ended(void* drcontext) {
@@ -224,6 +228,7 @@ void forked(void*) {
     shard.commit(*recorder, record);
     write_mappings(*recorder, time);
     write_modules(*recorder, time);
+    shard.log_thread_pointer(*recorder, recorder->thread_pointer);
     write_live_blocks(*recorder, time);
     memory_regions.write_live(*recorder, time);
     large_frames_after_fork(*recorder, time);

@@ -9,6 +9,7 @@
 #include "drmgr.h"
 #include "os.h"
 #include "recorder.h"
+#include "thread_pointer.h"
 
 namespace numascape {
 namespace {
@@ -48,7 +49,7 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
 
 bool of_interest(void*, int number) {
     return number == SYS_execve || number == SYS_mlockall || number == SYS_munlockall ||
-           concerns_limits(number) || has_memory_effects(number);
+           may_set_thread_pointer(number) || concerns_limits(number) || has_memory_effects(number);
 }
 
 SystemCall call_of(void* drcontext, int number) {
@@ -82,6 +83,11 @@ bool before_call(void* drcontext, int number) {
         return made_by_kernel(drcontext, {true, result});
     } else if (number == SYS_munlockall) {
         locked_memory.end();
+    } else if (may_set_thread_pointer(number)) {
+        const uint64_t pointer = thread_pointer_to_set(drcontext);
+        if (pointer != 0 && shard.is_of_this_process()) {
+            shard.log_thread_pointer(*recorder, pointer);
+        }
     } else if (concerns_limits(number)) {
         return made_by_kernel(drcontext, call_for_address_limit(call_of(drcontext, number)));
     } else {

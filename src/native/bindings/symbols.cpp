@@ -157,5 +157,8 @@ void bind_symbols(nb::module_& module) {
         .def("frame_variables", &symbols::Symbols::frame_variables, "pc"_a, "of_data"_a,
              "The variables of at least a page for which the instruction at `pc` makes room on the "
              "stack. `of_data`: how much depends on data.")
+        .def("thread_variables", &symbols::Symbols::thread_variables, "address"_a,
+             "The thread-local variables of the executable that has this address, by offset from "
+             "the thread pointer and without overlap.")
         .def("save", &symbols::Symbols::save, "Writes what was read to the folder `cache`.");
 }

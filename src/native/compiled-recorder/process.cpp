@@ -193,6 +193,7 @@ void reopen_shard(ThreadRecorder& recorder) {
     shard.commit(recorder, record);
     write_mappings(recorder, time);
     write_new_modules(recorder);
+    shard.log_thread_pointer(recorder, recorder.thread_pointer);
     heap.write_live(recorder, time);
     memory_regions.write_live(recorder, time);
 }

@@ -108,7 +108,7 @@ ThreadRecorder* begin_thread() {
     const MappingRange stack = main_thread ? find_main_stack() : find_stack();
     thread_state.recorder = shard.start_thread(stack.start, stack.end);
     if (thread_state.recorder != nullptr) {
-        thread_state.recorder->thread_pointer = os::thread_pointer();
+        shard.log_thread_pointer(*thread_state.recorder, os::thread_pointer());
         map_own_stack();
     }
     pthread_once(&end_key_once, make_end_key);

@@ -191,6 +191,13 @@ void PageOwners::expect(const AllocRecord& block) {
     each_shared_page({first, end}, own, [&](uint32_t page) { ends_of_blocks_.insert(page); });
 }
 
+void PageOwners::expect_ends(uint64_t address, uint64_t bytes) {
+    const auto [first, end] = WindowPages::of(address, bytes);
+    if (first < end) {
+        ends_of_blocks_.insert({first, end - 1});
+    }
+}
+
 void PageOwners::allocate(const AllocRecord& block, bool never_used) {
     const uint32_t owner = owners_.add({.kind = OwnerKind::kBlock,
                                         .start = block.address,

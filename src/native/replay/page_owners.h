@@ -82,6 +82,8 @@ class PageOwners {
     }
     // The block will be allocated.
     void expect(const AllocRecord& block);
+    // A region or a variable will be there.
+    void expect_ends(uint64_t address, uint64_t bytes);
     // `never_used`: the program does not access the block, so the block gets no part of the counts
     // of a page that it shares with others.
     void allocate(const AllocRecord& block, bool never_used = false);
@@ -94,7 +96,7 @@ class PageOwners {
     // ever had a part.
     std::vector<PageShares::Share> shares(uint32_t page, uint64_t since, uint64_t until) const;
     std::vector<uint32_t> sharers(uint32_t page) const;
-    // Whether a block ends on the page, or will: its shares are then known by time.
+    // Whether a block or a region ends on the page, or will: its shares are then known by time.
     bool has_ends_of_blocks(uint32_t page) const { return ends_of_blocks_.contains(page); }
     // Whether the page is shared by small blocks alone, so that their shares never change.
     bool has_only_small(uint32_t page) const {

@@ -42,9 +42,11 @@ void RegionPages::share_ends(uint32_t owner, const Region& region, uint64_t time
     const uint64_t in_first = kPageBytes - region.address % kPageBytes;
     if (in_first < kPageBytes) {
         const uint64_t offset = region.address % kPageBytes;
-        shares_.add_block(all.first, owner, in_first, time, PageParts::of(offset, region.bytes));
+        shares_.add_block(all.first, owner, std::min(in_first, region.bytes), time,
+                          PageParts::of(offset, region.bytes));
     }
-    if (end % kPageBytes != 0) {
+    const bool is_in_first = in_first < kPageBytes && region.bytes <= in_first;
+    if (end % kPageBytes != 0 && !is_in_first) {
         shares_.add_block(all.end - 1, owner, end % kPageBytes, time,
                           PageParts::of(0, end % kPageBytes));
     }

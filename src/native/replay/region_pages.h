@@ -22,7 +22,7 @@ class RegionPages {
     void add_small(uint32_t page, uint32_t owner, uint64_t bytes, const PageParts& parts) {
         shares_.add_small(page, owner, bytes, parts);
     }
-    // `bytes` is at least a page, and at most the window.
+    // `bytes` is at most the window.
     void begin(uint32_t owner, uint64_t address, uint64_t bytes, uint64_t time);
     void end(uint32_t owner, uint64_t time);
     // The last region that began at the address and lives.

@@ -28,7 +28,8 @@ enum class OwnerKind : uint8_t {
     kUnknown,
     kRegion,        // a part of memory that the program named
     kSmallRegions,  // such parts smaller than a page, of one name
-    kFrameVariable  // a variable in a large frame on a stack; `stack_id` is its number
+    kFrameVariable  // a variable in a large frame on a stack, or a thread-local one; `stack_id` is
+                    // its number
 };
 
 // A row of `Owners`.
@@ -204,13 +205,19 @@ struct PythonFunction {
 
 // Where a variable is in a frame that StackFrameRecord describes.
 struct FramePlace {
-    enum class Base : uint8_t { kFrameAddress, kFramePointer, kStackPointer, kWholeFrame };
+    enum class Base : uint8_t {
+        kFrameAddress,
+        kFramePointer,
+        kStackPointer,
+        kWholeFrame,
+        kThreadPointer
+    };
     uint32_t variable;  // its number
     Base base;
     int64_t offset;
     uint64_t bytes;  // not of kWholeFrame
 };
-// By the `pc` of the records.
+// By the `pc` of the records; with kThreadPointer, by 0: the thread-local variables of threads.
 using FramePlaces = std::unordered_map<uint64_t, std::vector<FramePlace>>;
 
 // The distinct places in the code that make large frames.

@@ -43,6 +43,9 @@ void Replayer::apply_to_memory(const RecordView& record) {
         case RecordType::kMemoryRegionEnd:
             end_region(record);
             break;
+        case RecordType::kThreadPointer:
+            begin_thread_variables(record);
+            break;
         case RecordType::kStackFrame:
             begin_frame(record);
             break;
@@ -117,10 +120,14 @@ void Replayer::free_block(const RecordView& record) {
     }
 }
 
+bool Replayer::can_have_region(const MemoryRegionRecord& region) const {
+    return region.bytes >= kPageBytes && region.bytes <= kWindowMask &&
+           out_.region_names.contains(region.name_id);
+}
+
 void Replayer::begin_region(const RecordView& record) {
     const auto& region = record.as<MemoryRegionRecord>();
-    if (region.bytes < kPageBytes || region.bytes > kWindowMask ||
-        !out_.region_names.contains(region.name_id)) {
+    if (!can_have_region(region)) {
         return;
     }
     end_regions_within(region.address, region.bytes, region.time);
@@ -148,10 +155,19 @@ void Replayer::end_regions_within(uint64_t start, uint64_t bytes, uint64_t time)
     }
 }
 
+void Replayer::begin_thread_variables(const RecordView& record) {
+    const auto& thread = record.as<ThreadPointerRecord>();
+    for (const auto& [variable, address, bytes] : frames_.thread_variables(thread.pointer)) {
+        end_regions_within(address, bytes, thread.time);
+        pending_.attribute(WindowPages::of(address, bytes), thread.time);
+        // Threads that come in turn may have it at the same place: this is then one instance.
+        owners_.begin_variable({address, bytes, variable, 0}, thread.time);
+    }
+}
+
 void Replayer::begin_frame(const RecordView& record) {
     const auto& frame = record.as<StackFrameRecord>();
-    for (const auto& [variable, address, bytes] :
-         frames_.variables(frame, (record.header->flags & kFrameProbed) != 0)) {
+    for (const auto& [variable, address, bytes] : frames_.variables(record)) {
         end_regions_within(address, bytes, frame.time);
         pending_.attribute(WindowPages::of(address, bytes), frame.time);
         frames_.began(frame.end, owners_.begin_variable(

@@ -83,6 +83,26 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
     apply_faults(kForever);
 }
 
+// Which pages will have several owners.
+void Replayer::expect_owners(const RecordView& record) {
+    if (record.type() == RecordType::kAlloc && PageOwners::can_have(record.as<AllocRecord>())) {
+        owners_.expect(record.as<AllocRecord>());
+    } else if (record.type() == RecordType::kMemoryRegion &&
+               can_have_region(record.as<MemoryRegionRecord>())) {
+        const auto& region = record.as<MemoryRegionRecord>();
+        owners_.expect_ends(region.address, region.bytes);
+    } else if (record.type() == RecordType::kThreadPointer) {
+        const uint64_t pointer = record.as<ThreadPointerRecord>().pointer;
+        for (const auto& variable : frames_.thread_variables(pointer)) {
+            owners_.expect_ends(variable.address, variable.bytes);
+        }
+    } else if (record.type() == RecordType::kStackFrame) {
+        for (const auto& variable : frames_.variables(record)) {
+            owners_.expect_ends(variable.address, variable.bytes);
+        }
+    }
+}
+
 // What samples saw of shared pages, and which threads worked at the same time. Threads that hardly
 // ever do anything, such as those of a library that has no work for them, do not count.
 void Replayer::look_ahead(const std::vector<RecordView>& records) {
@@ -90,9 +110,7 @@ void Replayer::look_ahead(const std::vector<RecordView>& records) {
     std::unordered_map<uint32_t, double> work;
     double all = 0;
     for (const RecordView& record : records) {
-        if (record.type() == RecordType::kAlloc && PageOwners::can_have(record.as<AllocRecord>())) {
-            owners_.expect(record.as<AllocRecord>());
-        }
+        expect_owners(record);
     }
     for (const RecordView& record : records) {
         if (record.type() == RecordType::kSample) {

@@ -46,6 +46,8 @@ class Replayer {
         out_.counted.reads += counts.reads;
         out_.counted.writes += counts.writes;
     }
+    bool can_have_region(const MemoryRegionRecord& region) const;
+    void expect_owners(const RecordView& record);
     void look_ahead(const std::vector<RecordView>& records);
     void apply(const RecordView& record);
     void apply_to_memory(const RecordView& record);
@@ -62,6 +64,7 @@ class Replayer {
     void end_region(const RecordView& record);
     void end_region(uint32_t owner, uint64_t time);
     void end_regions_within(uint64_t start, uint64_t bytes, uint64_t time);
+    void begin_thread_variables(const RecordView& record);
     void begin_frame(const RecordView& record);
     void end_frame(const RecordView& record);
     void first_touch(const RecordView& record);

@@ -19,6 +19,8 @@ std::optional<uint64_t> base_of(const StackFrameRecord& frame, FramePlace::Base 
             return probed ? std::nullopt : std::optional(frame.end);
         case FramePlace::Base::kWholeFrame:
             return frame.end;
+        case FramePlace::Base::kThreadPointer:
+            break;
     }
     return std::nullopt;
 }
@@ -26,7 +28,9 @@ std::optional<uint64_t> base_of(const StackFrameRecord& frame, FramePlace::Base 
 }  // namespace
 
 std::vector<StackFrameVariables::Extent> StackFrameVariables::variables(
-    const StackFrameRecord& frame, bool probed) const {
+    const RecordView& record) const {
+    const auto& frame = record.as<StackFrameRecord>();
+    const bool probed = (record.header->flags & kFrameProbed) != 0;
     std::vector<Extent> found;
     const auto places = places_.find(frame.pc);
     const bool is_frame = frame.start > frame.end && frame.start - frame.end <= kWindowMask;
@@ -44,6 +48,23 @@ std::vector<StackFrameVariables::Extent> StackFrameVariables::variables(
                           address >= end && address <= frame.start - bytes;
         if (fits) {
             found.push_back({place.variable, address, bytes});
+        }
+    }
+    return found;
+}
+
+std::vector<StackFrameVariables::Extent> StackFrameVariables::thread_variables(
+    uint64_t thread_pointer) const {
+    std::vector<Extent> found;
+    const auto places = places_.find(0);
+    if (places == places_.end()) {
+        return found;
+    }
+    for (const FramePlace& place : places->second) {
+        if (place.base == FramePlace::Base::kThreadPointer && place.bytes != 0 &&
+            place.bytes <= kWindowMask) {
+            found.push_back({place.variable, thread_pointer + static_cast<uint64_t>(place.offset),
+                             place.bytes});
         }
     }
     return found;

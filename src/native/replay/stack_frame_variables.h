@@ -10,7 +10,8 @@
 
 namespace numascape {
 
-// The variables in the large frames of functions, which debug information describes.
+// The variables in the large frames of functions, and those of threads, which debug information
+// describes.
 class StackFrameVariables {
   public:
     struct Extent {
@@ -22,8 +23,10 @@ class StackFrameVariables {
     // `places` must exist as long as this object.
     explicit StackFrameVariables(const FramePlaces& places) : places_(places) {}
 
-    // Those of at least a page that lie in the frame.
-    std::vector<Extent> variables(const StackFrameRecord& frame, bool probed) const;
+    // Those of at least a page that lie in the frame of a StackFrameRecord.
+    std::vector<Extent> variables(const RecordView& record) const;
+    // The thread-local variables of a thread.
+    std::vector<Extent> thread_variables(uint64_t thread_pointer) const;
     // The owner is a variable of the frame that ends at this address.
     void began(uint64_t frame_end, uint32_t owner) { owners_[frame_end].push_back(owner); }
     // The owners in the frame, which is gone.

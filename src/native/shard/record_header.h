@@ -41,6 +41,7 @@ enum class RecordType : uint8_t {
     kStackFrame,
     kStackFrameEnd,
     kKernelAccess,
+    kThreadPointer,
 };
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.

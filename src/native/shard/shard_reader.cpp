@@ -40,6 +40,8 @@ size_t fixed_size(RecordType type) {
             return sizeof(FirstTouchRecord);
         case RecordType::kThreadStart:
             return sizeof(ThreadStartRecord);
+        case RecordType::kThreadPointer:
+            return sizeof(ThreadPointerRecord);
         case RecordType::kThreadEnd:
             return sizeof(ThreadEndRecord);
         case RecordType::kModuleLoad:
@@ -140,6 +142,7 @@ bool consistent(const RecordView& record, uint32_t threads) {
                    record.as<BlockRecord>().accesses <=
                        (size - sizeof(BlockRecord)) / sizeof(BlockAccess);
         case RecordType::kThreadStart:
+        case RecordType::kThreadPointer:
         case RecordType::kThreadEnd:
         case RecordType::kWriter:
         case RecordType::kStackFrame:

@@ -136,6 +136,18 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
     return self;
 }
 
+void ShardWriter::log_thread_pointer(ThreadRecorder& self, uint64_t pointer) {
+    self.thread_pointer = pointer;
+    if (pointer == 0) {
+        return;
+    }
+    auto* record = static_cast<ThreadPointerRecord*>(
+        append(self, RecordType::kThreadPointer, self.thread, sizeof(ThreadPointerRecord)));
+    record->time = os::ticks();
+    record->pointer = pointer;
+    commit(self, record);
+}
+
 void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
     flush_pending(*self, true);
     const uint64_t time = os::ticks();

@@ -121,6 +121,8 @@ class ShardWriter {
 
     // A recorder for the calling thread; null only when out of memory.
     ThreadRecorder* start_thread(uint64_t stack_start, uint64_t stack_end);
+    // Where the thread's thread-local variables are, as soon as this is known, or changes.
+    void log_thread_pointer(ThreadRecorder& self, uint64_t pointer);
     // A recorder that only writes records. It is for a thread that is not counted and does not
     // belong to the program. Null only when out of memory.
     ThreadRecorder* start_writer();

@@ -21,6 +21,13 @@ struct ThreadStartRecord {
 
 inline constexpr uint32_t kUnknownCpu = 0xffffffff;
 
+// Where the thread's thread-local variables are: at fixed distances from this address.
+struct ThreadPointerRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t pointer;
+};
+
 struct ThreadEndRecord {
     RecordHeader header;  // flags = ThreadEndFlags
     uint64_t time;

@@ -8,7 +8,8 @@
 
 namespace numascape::symbols {
 
-std::map<std::uint64_t, DataSymbol> data_symbols(const LoadedModule& module) {
+std::map<std::uint64_t, DataSymbol> data_symbols(const LoadedModule& module, Storage storage) {
+    const int type = storage == Storage::kProcess ? STT_OBJECT : STT_TLS;
     struct Candidate {
         std::uint64_t size;
         int rank;
@@ -24,8 +25,9 @@ std::map<std::uint64_t, DataSymbol> data_symbols(const LoadedModule& module) {
         const char* name = dwfl_module_getsym_info(module.dwfl(), i, &symbol, &address, &section,
                                                    nullptr, nullptr);
         if (name == nullptr || *name == '\0' || symbol.st_size == 0) continue;
-        if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT) continue;
+        if (GELF_ST_TYPE(symbol.st_info) != type) continue;
         if (section == SHN_UNDEF || section == SHN_ABS) continue;
+        if (storage == Storage::kThread) address = symbol.st_value;
         const Candidate candidate{symbol.st_size, choice_rank(name, symbol), name};
         const auto [entry, is_new] = best.try_emplace(address, candidate);
         const auto order = [](const Candidate& c) {

@@ -66,4 +66,20 @@ std::optional<SegmentRange> segment_range(Elf* elf) {
     return range;
 }
 
+std::optional<ThreadSegment> thread_segment(Elf* elf) {
+    std::size_t count = 0;
+    if (elf_getphdrnum(elf, &count) != 0) return std::nullopt;
+    for (std::size_t i = 0; i < count; ++i) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return std::nullopt;
+        if (segment.p_type != PT_TLS) continue;
+        // The x86-64 psABI puts it directly below the thread pointer, with the alignment that it
+        // has in the file.
+        const GElf_Xword alignment = segment.p_align == 0 ? 1 : segment.p_align;
+        const GElf_Xword padding = -(segment.p_vaddr + segment.p_memsz) & (alignment - 1);
+        return ThreadSegment{segment.p_memsz, segment.p_memsz + padding};
+    }
+    return std::nullopt;
+}
+
 }  // namespace numascape::symbols

@@ -40,4 +40,13 @@ struct SegmentRange {
 // nullopt without loadable segments.
 std::optional<SegmentRange> segment_range(Elf* elf);
 
+// The thread-local variables of an executable in the memory of each thread.
+struct ThreadSegment {
+    std::uint64_t bytes;
+    std::uint64_t below_pointer;  // where it begins: so many bytes below the thread pointer
+};
+
+// nullopt without thread-local variables.
+std::optional<ThreadSegment> thread_segment(Elf* elf);
+
 }  // namespace numascape::symbols

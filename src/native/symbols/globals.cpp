@@ -94,19 +94,22 @@ void refine(const StaticVariable& variable, ByAddress& globals) {
     known = std::move(global);
 }
 
-bool is_inside(const LoadedModule& module, const Global& global) {
-    return global.address >= module.description().start && global.address < module.data_end() &&
-           global.size <= module.data_end() - global.address;
+struct Range {
+    std::uint64_t start;
+    std::uint64_t end;
+};
+
+bool is_inside(const Range& range, const Global& global) {
+    return global.address >= range.start && global.address < range.end &&
+           global.size <= range.end - global.address;
 }
 
-}  // namespace
-
-std::vector<Global> module_globals(const LoadedModule& module) {
+std::vector<Global> variables_in(const LoadedModule& module, Storage storage, const Range& range) {
     ByAddress globals;
-    for (const auto& [address, symbol] : data_symbols(module)) {
+    for (const auto& [address, symbol] : data_symbols(module, storage)) {
         globals[address] = remainder(symbol.name, address, address + symbol.size);
     }
-    StaticVariables found = static_variables(module);
+    StaticVariables found = static_variables(module, storage);
     std::stable_sort(found.variables.begin(), found.variables.end(),
                      [](const auto& a, const auto& b) { return a.size > b.size; });
     for (const StaticVariable& variable : found.variables) refine(variable, globals);
@@ -117,12 +120,24 @@ std::vector<Global> module_globals(const LoadedModule& module) {
     std::vector<Global> disjoint;
     std::uint64_t covered = 0;
     for (auto& [address, global] : globals) {
-        if (address < covered || !is_inside(module, global)) continue;
+        if (address < covered || !is_inside(range, global)) continue;
         covered = address + global.size;
         global.module = module.description().path;
         disjoint.push_back(std::move(global));
     }
     return disjoint;
+}
+
+}  // namespace
+
+std::vector<Global> module_globals(const LoadedModule& module) {
+    return variables_in(module, Storage::kProcess, {module.description().start, module.data_end()});
+}
+
+std::vector<Global> module_thread_variables(const LoadedModule& module) {
+    const auto segment = module.thread_segment();
+    if (!segment) return {};
+    return variables_in(module, Storage::kThread, {0, segment->bytes});
 }
 
 }  // namespace numascape::symbols

@@ -79,6 +79,19 @@ FunctionSymbols& LoadedModule::functions() {
     return *functions_;
 }
 
+ModuleCache* LoadedModule::thread_cache() {
+    if (!thread_cache_ && !thread_cache_name_.empty()) {
+        thread_cache_ = std::make_unique<ModuleCache>(thread_cache_folder_, thread_cache_name_);
+    }
+    return thread_cache_.get();
+}
+
+void LoadedModule::save() const {
+    for (const auto* cache : {&cache_, &thread_cache_}) {
+        if (*cache) (*cache)->save();
+    }
+}
+
 const CallNotes& LoadedModule::call_notes() {
     if (!call_notes_) {
         Dwarf_Addr bias = 0;
@@ -120,8 +133,13 @@ void ModuleMap::report(LoadedModule& module) {
     module.is_whole_ = start == description.start;
     if (!cache_folder_.empty()) {
         const std::string name = cache_name(elf.get(), file.get(), description.path);
-        if (!name.empty()) module.cache_ = std::make_unique<ModuleCache>(cache_folder_, name);
+        if (!name.empty()) {
+            module.cache_ = std::make_unique<ModuleCache>(cache_folder_, name);
+            module.thread_cache_folder_ = cache_folder_;
+            module.thread_cache_name_ = name + "-thread";
+        }
     }
+    module.thread_segment_ = thread_segment(elf.get());
     module.data_end_ = std::max(description.end, description.load_bias + segments->end);
 }
 

@@ -5,16 +5,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "call_notes.h"
 #include "code_index.h"
+#include "elf_file.h"
 #include "function_symbols.h"
 #include "module_cache.h"
 #include "symbols.h"
 
 namespace numascape::symbols {
+
+// Which variables of a module: those that its process has once, by their addresses in it; or those
+// that each thread has, by their distance from the start of the module's thread-local storage.
+enum class Storage : std::uint8_t { kProcess, kThread };
 
 // A module whose file could be opened, with what was read from it so far.
 class LoadedModule {
@@ -34,6 +40,12 @@ class LoadedModule {
     FunctionSymbols& functions();
     // What earlier recordings read from the file; nullptr if that is not kept.
     ModuleCache* cache() { return cache_.get(); }
+    // The same for thread-local variables, which have a file of their own: most recordings need
+    // none. Read on first use.
+    ModuleCache* thread_cache();
+    void save() const;
+    // nullopt without thread-local variables.
+    std::optional<ThreadSegment> thread_segment() const { return thread_segment_; }
     // Whether the module is mapped from its first segment on.
     bool is_whole() const { return is_whole_; }
     // Read on first use, from where the debug information is.
@@ -44,8 +56,12 @@ class LoadedModule {
     Module description_;
     Dwfl_Module* dwfl_ = nullptr;
     std::uint64_t data_end_ = 0;
+    std::optional<ThreadSegment> thread_segment_;
     bool is_whole_ = false;
     std::unique_ptr<ModuleCache> cache_;
+    std::string thread_cache_folder_;
+    std::string thread_cache_name_;
+    std::unique_ptr<ModuleCache> thread_cache_;
     std::unique_ptr<CodeIndex> code_;
     bool code_was_read_ = false;
     std::unique_ptr<FunctionSymbols> functions_;

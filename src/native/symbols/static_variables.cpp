@@ -16,12 +16,58 @@ struct Scope {
     std::string qualifier;  // "ns::", "module::", or empty
     Dwarf_Die* function;    // around, or nullptr
     Dwarf_Addr bias;
+    Storage storage;
     int depth = 0;
 };
 
-// The fixed address a location expression gives: DW_OP_addr or DW_OP_addrx, then perhaps an
-// offset. Others (thread-local, registers, the stack) have none.
-std::optional<Dwarf_Addr> fixed_address(Dwarf_Die& die) {
+struct FirstAddress {
+    Dwarf_Addr address;
+    std::size_t operations;  // that give it
+};
+
+// DW_OP_addr or DW_OP_addrx.
+std::optional<FirstAddress> address_in_process(Dwarf_Attribute& attribute, Dwarf_Op* operations) {
+    Dwarf_Addr address = operations[0].number;
+    if (operations[0].atom == DW_OP_addr) return FirstAddress{address, 1};
+    if (operations[0].atom != DW_OP_addrx && operations[0].atom != DW_OP_GNU_addr_index) {
+        return std::nullopt;
+    }
+    Dwarf_Attribute resolved;
+    if (dwarf_getlocation_attr(&attribute, &operations[0], &resolved) != 0) return std::nullopt;
+    if (dwarf_formaddr(&resolved, &address) != 0) return std::nullopt;
+    return FirstAddress{address, 1};
+}
+
+// A number, then the operation that adds the start of thread-local storage.
+std::optional<FirstAddress> address_in_thread(Dwarf_Attribute& attribute, Dwarf_Op* operations,
+                                              std::size_t count) {
+    if (count < 2 || (operations[1].atom != DW_OP_form_tls_address &&
+                      operations[1].atom != DW_OP_GNU_push_tls_address)) {
+        return std::nullopt;
+    }
+    Dwarf_Addr address = operations[0].number;
+    switch (operations[0].atom) {
+        case DW_OP_const4u:
+        case DW_OP_const8u:
+        case DW_OP_addr:
+            return FirstAddress{address, 2};
+        case DW_OP_constx:
+        case DW_OP_GNU_const_index: {
+            Dwarf_Attribute resolved;
+            if (dwarf_getlocation_attr(&attribute, &operations[0], &resolved) != 0 ||
+                dwarf_formaddr(&resolved, &address) != 0) {
+                return std::nullopt;
+            }
+            return FirstAddress{address, 2};
+        }
+        default:
+            return std::nullopt;
+    }
+}
+
+// The fixed address a location expression gives, then perhaps an offset. Others (registers, the
+// stack) have none.
+std::optional<Dwarf_Addr> fixed_address(Dwarf_Die& die, Storage storage) {
     Dwarf_Attribute attribute;
     if (dwarf_attr(&die, DW_AT_location, &attribute) == nullptr) return std::nullopt;
     const unsigned form = dwarf_whatform(&attribute);
@@ -31,20 +77,15 @@ std::optional<Dwarf_Addr> fixed_address(Dwarf_Die& die) {
     Dwarf_Op* operations = nullptr;
     std::size_t count = 0;
     if (!expression || dwarf_getlocation(&attribute, &operations, &count) != 0) return std::nullopt;
-    if (count < 1 || count > 2) return std::nullopt;
-    Dwarf_Addr address = operations[0].number;
-    if (operations[0].atom == DW_OP_addrx || operations[0].atom == DW_OP_GNU_addr_index) {
-        Dwarf_Attribute resolved;
-        if (dwarf_getlocation_attr(&attribute, &operations[0], &resolved) != 0) return std::nullopt;
-        if (dwarf_formaddr(&resolved, &address) != 0) return std::nullopt;
-    } else if (operations[0].atom != DW_OP_addr) {
-        return std::nullopt;
-    }
-    if (count == 2) {
-        if (operations[1].atom != DW_OP_plus_uconst) return std::nullopt;
-        address += operations[1].number;
-    }
-    return address;
+    if (count < 1) return std::nullopt;
+    const std::optional<FirstAddress> first = storage == Storage::kProcess
+                                                  ? address_in_process(attribute, operations)
+                                                  : address_in_thread(attribute, operations, count);
+    if (!first || count > first->operations + 1) return std::nullopt;
+    if (count == first->operations) return first->address;
+    const Dwarf_Op& last = operations[first->operations];
+    if (last.atom != DW_OP_plus_uconst) return std::nullopt;
+    return first->address + last.number;
 }
 
 std::uint64_t type_size(Dwarf_Die& die) {
@@ -57,7 +98,7 @@ std::uint64_t type_size(Dwarf_Die& die) {
 }
 
 std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
-    const std::optional<Dwarf_Addr> address = fixed_address(die);
+    const std::optional<Dwarf_Addr> address = fixed_address(die, scope.storage);
     if (!address) return std::nullopt;
     StaticVariable variable{*address + scope.bias, type_size(die), declared_name(die), {}, {}, 0};
     if (variable.name.empty()) return std::nullopt;
@@ -80,7 +121,7 @@ CommonBlock describe_block(Dwarf_Die& die, const Scope& scope) {
     if (block.name == "__BLNK__") block.name.clear();
     // Each program unit may define another layout of the block, so members do not get the name of a
     // unit.
-    Scope inside{{}, nullptr, scope.bias, scope.depth + 1};
+    Scope inside{{}, nullptr, scope.bias, scope.storage, scope.depth + 1};
     for_each_child(die, [&](Dwarf_Die& child) {
         if (dwarf_tag(&child) != DW_TAG_variable) return true;
         std::optional<StaticVariable> member = describe(child, inside);
@@ -124,13 +165,15 @@ void walk(Dwarf_Die& parent, const Scope& scope, StaticVariables& found) {
 
 }  // namespace
 
-StaticVariables static_variables(const LoadedModule& module) {
+StaticVariables static_variables(const LoadedModule& module, Storage storage) {
     StaticVariables found;
     Dwarf_Addr bias = 0;
     Dwarf* dwarf = module.dwarf(&bias);
     if (dwarf == nullptr) return found;
-    for_each_unit(
-        dwarf, [&](Dwarf_Die&, Dwarf_Die& body) { walk(body, Scope{{}, nullptr, bias}, found); });
+    if (storage == Storage::kThread) bias = 0;
+    for_each_unit(dwarf, [&](Dwarf_Die&, Dwarf_Die& body) {
+        walk(body, Scope{{}, nullptr, bias, storage}, found);
+    });
     return found;
 }
 

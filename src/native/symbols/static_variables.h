@@ -11,7 +11,7 @@ namespace numascape::symbols {
 
 // A variable that debug information places at a fixed address.
 struct StaticVariable {
-    std::uint64_t address;  // run-time
+    std::uint64_t address;  // see Storage
     std::uint64_t size;     // bytes by its type; 0 when the type does not say
     std::string name;       // qualified, see Global
     std::string function;
@@ -31,6 +31,6 @@ struct StaticVariables {
 };
 
 // All of a module's DWARF; empty without debug information.
-StaticVariables static_variables(const LoadedModule& module);
+StaticVariables static_variables(const LoadedModule& module, Storage storage);
 
 }  // namespace numascape::symbols

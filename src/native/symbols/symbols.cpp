@@ -63,6 +63,13 @@ std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
     return found;
 }
 
+// What is in .dwo files may change without the module.
+bool has_split_units(LoadedModule& module) {
+    Dwarf_Addr unused = 0;
+    const CodeIndex* code = module.code(&unused);
+    return code != nullptr && code->has_split_units();
+}
+
 std::vector<Global> cached_globals(LoadedModule& module) {
     ModuleCache* cache = module.is_whole() ? module.cache() : nullptr;
     const std::uint64_t bias = module.description().load_bias;
@@ -75,13 +82,39 @@ std::vector<Global> cached_globals(LoadedModule& module) {
         return known;
     }
     std::vector<Global> found = module_globals(module);
-    Dwarf_Addr unused = 0;
-    const CodeIndex* code = cache != nullptr ? module.code(&unused) : nullptr;
-    if (cache == nullptr || (code != nullptr && code->has_split_units())) return found;
+    if (cache == nullptr || has_split_units(module)) return found;
     std::vector<Global> in_file = found;
     for (Global& global : in_file) global.address -= bias;
     cache->set_globals(std::move(in_file));
     return found;
+}
+
+std::vector<Global> cached_thread_variables(LoadedModule& module) {
+    ModuleCache* cache = module.thread_cache();
+    if (cache != nullptr && cache->globals()) return *cache->globals();
+    std::vector<Global> found = module_thread_variables(module);
+    if (cache != nullptr && !has_split_units(module)) cache->set_globals(found);
+    return found;
+}
+
+// Samples do not tell parts of a granule apart: PageParts of src/native/shard/page_parts.h.
+constexpr int kGranuleBits = 4;
+// The name of several variables contains at most this many; if there are more, it ends with
+// "others".
+constexpr std::size_t kMostNames = 3;
+
+// Whether both are small and have parts of the same granule.
+bool share_granule(const FrameVariable& before, std::int64_t offset, std::uint64_t size) {
+    constexpr std::uint64_t kGranule = 1U << kGranuleBits;
+    const std::int64_t last = before.offset + static_cast<std::int64_t>(before.size) - 1;
+    return before.size < kGranule && size < kGranule &&
+           last >> kGranuleBits == offset >> kGranuleBits;
+}
+
+// Makes one of `joined` variables and the next one, which ends at `end`.
+void join(FrameVariable& variable, std::size_t joined, const std::string& next, std::int64_t end) {
+    variable.size = static_cast<std::uint64_t>(end - variable.offset);
+    if (joined <= kMostNames) variable.name += " and " + (joined < kMostNames ? next : "others");
 }
 
 }  // namespace
@@ -135,9 +168,33 @@ std::vector<FrameVariable> Symbols::frame_variables(std::uint64_t pc, bool of_da
 }
 
 void Symbols::save() const {
-    for (const auto& module : state_->modules.modules()) {
-        if (module->cache() != nullptr) module->cache()->save();
+    for (const auto& module : state_->modules.modules()) module->save();
+}
+
+std::vector<FrameVariable> Symbols::thread_variables(std::uint64_t address) {
+    LoadedModule* module = state_->modules.find(address);
+    if (module == nullptr || !module->thread_segment()) return {};
+    std::vector<FrameVariable> variables;
+    std::size_t joined = 1;
+    for (Global& found : cached_thread_variables(*module)) {
+        const auto offset =
+            static_cast<std::int64_t>(found.address - module->thread_segment()->below_pointer);
+        if (!variables.empty() && share_granule(variables.back(), offset, found.size)) {
+            const std::int64_t end = offset + static_cast<std::int64_t>(found.size);
+            join(variables.back(), joined++, found.name, end);
+            continue;
+        }
+        joined = 1;
+        variables.push_back({.name = std::move(found.name),
+                             .function = std::move(found.function),
+                             .file = std::move(found.file),
+                             .module = module->description().path,
+                             .line = found.line,
+                             .base = FrameBase::kThreadPointer,
+                             .offset = offset,
+                             .size = found.size});
     }
+    return variables;
 }
 
 std::vector<Global> Symbols::globals() {

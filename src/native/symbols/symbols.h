@@ -62,9 +62,11 @@ enum class FrameBase : std::uint8_t {
     kFramePointer,
     kStackPointer,  // after the function has made its frame
     kWholeFrame,    // the variable is all that was added to the frame
+    kThreadPointer,
 };
 
-// A variable of at least a page in the frame of a function.
+// A variable of at least a page in the frame of a function; or, with kThreadPointer, one of any
+// size that each thread has.
 struct FrameVariable {
     std::string name;
     std::string function;
@@ -117,6 +119,10 @@ class Symbols {
     // the function's frame, but an array whose size is not constant, or alloca. Empty without debug
     // information.
     std::vector<FrameVariable> frame_variables(std::uint64_t pc, bool of_data);
+
+    // The thread-local variables of the executable with code or data at `address`, by offset and
+    // without overlap. Those of libraries are at distances that only the dynamic linker knows.
+    std::vector<FrameVariable> thread_variables(std::uint64_t address);
 
     // Writes what was read to the cache.
     void save() const;

@@ -49,7 +49,8 @@ def convert(session: Session) -> Converted:
     paths = session.shards()
     if not paths:
         raise NumascapeError(f"{session.folder} has no shards: nothing was recorded")
-    shards = read_shards(paths)
+    cache = symbol_cache()
+    shards = read_shards(paths, cache)
     begin = min(shard.header["start_ns"] for shard in shards)
     firsts = accumulate((len(shard.threads) for shard in shards), initial=0)
     members = [
@@ -58,7 +59,6 @@ def convert(session: Session) -> Converted:
     ]
     table = StructureTable()
     parts: list[ProcessTables] = []
-    cache = symbol_cache()
     with limited(cache):
         for alike in shard_groups(members, begin):
             names = Names([member.shard for group in alike for member in group.members], cache)

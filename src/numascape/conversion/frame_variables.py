@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variables in large frames on stacks, which the replay needs to know beforehand."""
+"""The variables in large frames and of threads, which the replay needs to know beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from numascape._native import shard as native
 from numascape._native.symbols import FrameVariable, Module, Symbols
+from numascape.elf_segments import PT_TLS, read_segments
 
 # FramePlace::Base of src/native/replay/replay.h.
 _WHOLE_FRAME = 3
+# Instead of the pc of a site.
+_EACH_THREAD = 0
+# What numascape-cc puts into a program.
+_OF_RECORDER = "__numascape_"
 
 
 @dataclass(frozen=True)
 class LocalVariable:
-    """A variable of a function; or, if not `named`, a whole frame whose variables are unknown."""
+    """A variable of a function, or a thread-local one.
+
+    Or, if not `named`, a whole frame whose variables are unknown.
+    """
 
     name: str
     function: str
@@ -30,26 +40,52 @@ class LocalVariable:
 class FrameVariables:
     """The variables, numbered by their position, and where they are in frames.
 
-    A place is (pc of the frame's site, number of the variable, base, offset, bytes).
+    A place is (pc of the frame's site, number of the variable, base, offset, bytes). The pc is 0
+    for thread-local variables.
     """
 
     variables: list[LocalVariable] = field(default_factory=list)
     places: list[tuple[int, int, int, int, int]] = field(default_factory=list)
 
 
-def frame_variables(shard: Path) -> FrameVariables:
-    """The variables in the frames of a shard. Raises ShardError."""
+def frame_variables(shard: Path, header: Mapping[str, Any], cache: Path | None) -> FrameVariables:
+    """The variables in the frames of a shard, and those that each thread has. Raises ShardError.
+
+    Thread-local variables are those of the executable. `cache` is that of symbols.
+    """
     found = FrameVariables()
+    program = header["program"]
+    has_thread_variables = _has_thread_variables(program)
+    if not has_thread_variables and not header["flags"] & native.FLAG_FRAMES:
+        return found
     sites = native.frame_sites(str(shard))
     modules = [
         Module(path.decode(errors="surrogateescape"), start, end, bias)
         for path, start, end, bias, _ in sites["modules"]
     ]
-    symbols = Symbols(modules)
+    symbols = Symbols(modules, "" if cache is None else str(cache))
+    starts = [start for path, start, _, _, _ in sites["modules"] if path == program]
+    if has_thread_variables and starts:
+        variables = symbols.thread_variables(starts[0])
+        own = (one for one in variables if not one.name.startswith(_OF_RECORDER))
+        _add(found, _EACH_THREAD, own)
     for pc, flags in sites["sites"]:
         of_data = bool(flags & native.FRAME_OF_DATA)
         _add(found, pc, symbols.frame_variables(pc, of_data) or _whole(symbols, pc))
+    symbols.save()
     return found
+
+
+def _has_thread_variables(program: bytes) -> bool:
+    path = Path(os.fsdecode(program))
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            found = read_segments(file)
+    except (OSError, ValueError):
+        return False
+    return found is not None and any(segment.kind == PT_TLS for segment in found.segments)
 
 
 def _add(

@@ -14,7 +14,6 @@ import polars as pl
 
 from numascape._native import shard as native
 from numascape.conversion.frame_variables import (
-    FrameVariables,
     LocalVariable,
     frame_variables,
 )
@@ -180,7 +179,7 @@ class Shard:
         return times.clip(0.0, float(LATEST_NS)).cast(pl.UInt64())
 
 
-def read_shards(paths: list[Path]) -> list[Shard]:
+def read_shards(paths: list[Path], cache: Path | None = None) -> list[Shard]:
     """Replay shards, in order of the start of their processes.
 
     Raises NumascapeError if a file is not a shard, has another version, or is unreadable.
@@ -188,7 +187,7 @@ def read_shards(paths: list[Path]) -> list[Shard]:
     headers = {path: _read_header(path) for path in paths}
     ordered = sorted(paths, key=lambda path: headers[path]["start_ns"])
     parents = {path: headers[path]["parent_shard"].decode(errors="replace") for path in paths}
-    return [_read_shard(path, _ancestors(path, parents)) for path in ordered]
+    return [_read_shard(path, _ancestors(path, parents), cache) for path in ordered]
 
 
 def _read_header(path: Path) -> Mapping[str, Any]:
@@ -224,11 +223,10 @@ def _by_creation(threads: list[ShardThread], pid: int) -> list[ShardThread]:
     return sorted(threads, key=lambda t: (t.os_tid < pid, t.os_tid, t.started))
 
 
-def _read_shard(path: Path, ancestors: list[Path]) -> Shard:
+def _read_shard(path: Path, ancestors: list[Path], cache: Path | None) -> Shard:
     try:
         faults = path.with_name(FAULTS)
-        has_frames = native.read_header(str(path))["flags"] & native.FLAG_FRAMES
-        frames = frame_variables(path) if has_frames else FrameVariables()
+        frames = frame_variables(path, native.read_header(str(path)), cache)
         raw = native.replay(
             str(path),
             [str(parent) for parent in ancestors],

@@ -66,6 +66,26 @@ TEST(RegionPages, OnlyWholePagesBelongToOneRegion) {
     EXPECT_TRUE(regions.parts(first + 2, 60, 110).empty());
 }
 
+TEST(RegionPages, ARegionSmallerThanAPageHasItsBytes) {
+    RegionPages regions;
+    const uint32_t first = window_page(kPool);
+    regions.begin(1, at_page(0) + 64, 128, 10);
+    regions.begin(2, at_page(1) - 32, 96, 10);
+    regions.begin(3, at_page(2), 256, 10);
+    const auto bytes = [&](uint32_t page) {
+        std::vector<double> found;
+        for (const auto& part : regions.parts(first + page, 10, 11)) {
+            found.push_back(part.weight);
+        }
+        return found;
+    };
+    EXPECT_EQ(bytes(0), (std::vector<double>{128, 32}));
+    EXPECT_EQ(bytes(1), (std::vector<double>{64}));
+    EXPECT_EQ(bytes(2), (std::vector<double>{256}));
+    regions.end(1, 20);
+    EXPECT_EQ(regions.parts(first, 20, 30).size(), 1u);
+}
+
 TEST(RegionPages, FindsRegionsByMemoryAndAddress) {
     RegionPages regions;
     regions.begin(1, at_page(0), 4 * kPageBytes, 10);

@@ -41,13 +41,22 @@ struct Block {
 
 ThreadMemory plans(sizeof(Block));
 
-// The stack pointer is not among the registers that a slow path gets.
+// Relative to the thread pointer, with 64-bit registers or none.
+bool is_of_thread(opnd_t operand) {
+    const auto is_general = [](reg_id_t reg) {
+        uint32_t bit = 0;
+        return reg == DR_REG_NULL || general_register(reg, bit);
+    };
+    return opnd_is_far_base_disp(operand) && opnd_get_segment(operand) == DR_SEG_FS &&
+           is_general(opnd_get_base(operand)) && is_general(opnd_get_index(operand));
+}
+
 GroupAddress address_of(const AccessGroup& group) {
     if (group.is_static) {
-        return {group.low, GroupAddress::kNone, GroupAddress::kNone, 0, true, false};
+        return {group.low, GroupAddress::kNone, GroupAddress::kNone, 0, true, false, false};
     }
-    const RegisterSet used = registers_of(group.operand);
-    if (!group.plain || (used & kStackPointerBit) != 0) {
+    const bool of_thread = is_of_thread(group.operand);
+    if (!group.plain && !of_thread) {
         return {};
     }
     const auto number = [](reg_id_t reg) {
@@ -60,7 +69,8 @@ GroupAddress address_of(const AccessGroup& group) {
             number(opnd_get_index(op)),
             static_cast<uint8_t>(opnd_get_scale(op)),
             true,
-            !group.freedom.flags_dead};
+            !group.freedom.flags_dead,
+            of_thread};
 }
 
 const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t site) {

@@ -18,6 +18,9 @@ uint64_t value_of(const ProgramRegisters& registers, uint8_t number, bool accumu
     if (number == 0 && accumulator_saved) {
         return reinterpret_cast<uint64_t>(read_thread_slot(spill_slot(Role::kFlags)));
     }
+    if (kInOrder[number] == nullptr) {  // the stack pointer
+        return reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kStackPointer));
+    }
     return registers.*kInOrder[number];
 }
 
@@ -32,12 +35,13 @@ SeenParts seen_in(const GroupInfo& group, uint64_t low) {
     return seen;
 }
 
-SeenParts seen_in(const GroupInfo& group, const ProgramRegisters& registers) {
+SeenParts seen_in(const GroupInfo& group, const ProgramRegisters& registers,
+                  uint64_t thread_pointer) {
     const GroupAddress& address = group.address;
-    if (!address.known) {
+    if (!address.known || (address.of_thread && thread_pointer == 0)) {
         return {};
     }
-    auto low = static_cast<uint64_t>(address.distance);
+    auto low = static_cast<uint64_t>(address.distance) + (address.of_thread ? thread_pointer : 0);
     if (address.base != GroupAddress::kNone) {
         low += value_of(registers, address.base, address.accumulator_saved);
     }

@@ -11,7 +11,9 @@ namespace numascape {
 
 // Of the page of `low`, the group's lowest address.
 SeenParts seen_in(const GroupInfo& group, uint64_t low);
-// The same, from the program's registers; nothing if they do not give the address.
-SeenParts seen_in(const GroupInfo& group, const ProgramRegisters& registers);
+// The same, from the program's registers and the thread pointer (0: unknown); nothing if they do
+// not give the address.
+SeenParts seen_in(const GroupInfo& group, const ProgramRegisters& registers,
+                  uint64_t thread_pointer);
 
 }  // namespace numascape

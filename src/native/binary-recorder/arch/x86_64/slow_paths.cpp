@@ -51,7 +51,8 @@ void touch_counter(uint64_t offset, const void* info, ThreadRecorder* recorder, 
     const auto& group = *static_cast<const GroupInfo*>(info);
     SeenParts seen;
     if (is_sampled(*recorder, table)) {
-        seen = seen_in(group, *static_cast<const ProgramRegisters*>(saved));
+        seen =
+            seen_in(group, *static_cast<const ProgramRegisters*>(saved), recorder->thread_pointer);
     }
     touch(*recorder, offset, group.place, group.place.site, table, seen);
 }
