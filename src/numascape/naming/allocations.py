@@ -19,6 +19,7 @@ from numascape.naming.frames import (
     is_allocator,
     is_constructor,
     is_library_frame,
+    is_library_module,
     source_function,
 )
 from numascape.naming.sources import Source, read_source
@@ -244,14 +245,23 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
         return _placed(*numpys)
     if not frames:
         return AllocationName("unknown", "", "", 0)
-    first = next((frame for frame in frames if not is_library_frame(frame)), frames[0])
-    frame = next(filter(_has_own_name, frames), first)
+    outside = next((frame for frame in frames if not is_library_frame(frame)), None)
+    frame = next(filter(_has_own_name, frames), outside or _innermost_template(frames))
     function = tidy(frame.function)
     if frame.line:
         return _placed(f"{function}+{frame.line}", frame)
     if function.startswith("0x"):
         return _placed(f"{frame_module(frame)}+{function}".lstrip("+"), frame)
     return _placed(f"{function}+{getattr(frame, 'offset', 0):#x}", frame)
+
+
+def _innermost_template(frames: Sequence[CallFrame]) -> CallFrame:
+    """Of frames that all belong to libraries: the innermost that the program's code contains.
+
+    A thread that a library starts may call only its templates, such as a parallel `std::sort`.
+    """
+    compiled = (f for f in frames if f.line and not is_library_module(frame_module(f)))
+    return next(compiled, frames[0])
 
 
 def _has_own_name(frame: CallFrame) -> bool:

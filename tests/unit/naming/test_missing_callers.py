@@ -113,3 +113,21 @@ def test_the_place_of_a_member_is_where_it_is_allocated(tmp_path):
     frames = [AnyFrame("fill", str(file), 2), AnyFrame("fill_last", str(file), 4)]
     found = name_allocation(frames)
     assert (found.name, found.function, found.line) == ("whole.part.cells", "fill", 2)
+
+
+def test_a_thread_that_only_runs_a_library_s_template_has_the_name_of_that():
+    merge = AnyFrame(
+        "__gnu_parallel::parallel_sort_mwms_pu<false, true, long*>",
+        "/usr/include/c++/12/parallel/multiway_mergesort.h",
+        326,
+    )
+    found = name_allocation(
+        [
+            AnyFrame("operator new", module="/usr/lib/libstdc++.so.6"),
+            merge,
+            AnyFrame("0x1cd8d", module="/usr/lib/libgomp.so.1"),
+            AnyFrame("start_thread", "nptl/pthread_create.c", 442, module="/usr/lib/libc.so.6"),
+        ]
+    )
+    assert found.name == "__gnu_parallel::parallel_sort_mwms_pu<false, true, long*>+326"
+    assert (found.file, found.line) == (merge.file, 326)
