@@ -63,17 +63,25 @@ def frame_variables(shard: Path, header: Mapping[str, Any], cache: Path | None) 
         Module(path.decode(errors="surrogateescape"), start, end, bias)
         for path, start, end, bias, _ in sites["modules"]
     ]
-    symbols = Symbols(modules, "" if cache is None else str(cache))
-    starts = [start for path, start, _, _, _ in sites["modules"] if path == program]
-    if has_thread_variables and starts:
-        variables = symbols.thread_variables(starts[0])
-        own = (one for one in variables if not one.name.startswith(_OF_RECORDER))
-        _add(found, _EACH_THREAD, own)
+    if has_thread_variables:
+        rows = zip(modules, sites["modules"], strict=True)
+        executable = [module for module, (path, *_) in rows if path == program]
+        _add(found, _EACH_THREAD, _thread_variables(executable, cache))
+    symbols = Symbols(modules if sites["sites"] else [])
     for pc, flags in sites["sites"]:
         of_data = bool(flags & native.FRAME_OF_DATA)
         _add(found, pc, symbols.frame_variables(pc, of_data) or _whole(symbols, pc))
-    symbols.save()
     return found
+
+
+def _thread_variables(executable: list[Module], cache: Path | None) -> list[FrameVariable]:
+    """Those of the executable, given by its mappings, that its author made."""
+    if not executable:
+        return []
+    symbols = Symbols(executable, "" if cache is None else str(cache))
+    found = symbols.thread_variables(executable[0].start)
+    symbols.save()
+    return [one for one in found if not one.name.startswith(_OF_RECORDER)]
 
 
 def _has_thread_variables(program: bytes) -> bool:
