@@ -146,6 +146,8 @@ void ShardWriter::log_thread_pointer(ThreadRecorder& self, uint64_t pointer) {
     record->time = os::ticks();
     record->pointer = pointer;
     commit(self, record);
+    // The thread's variables are now there.
+    owners_changed_.store(os::ticks(), std::memory_order_relaxed);
 }
 
 void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
