@@ -2,7 +2,8 @@
 """What looking at a running process costs: reading a large one, and watching a busy one.
 
 The busy process does a fixed amount of work, alternately alone and watched from outside. Its CPU
-time is compared, so that other work on the machine disturbs less.
+time is compared, so that other work on the machine disturbs less. Servers do many short pieces of
+work, because their CPU time varies by some percent from one to the next.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import re
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +23,10 @@ from typing import Annotated, Final
 
 import typer
 
+from bench.busy_processes import Work, cpu_s, load, started, touching
 from bench.measure import machine, run
 from bench.tables import ResultTable, publish
+from bench.watched_servers import servers, switches_and_samples
 
 ROOT: Final = Path(__file__).parents[1]
 KERNELS: Final = ROOT / "bench" / "kernels"
@@ -36,28 +38,9 @@ RECORDERS: Final = {
     "clock": ("--recorder", "samples", "--event", "task-clock"),
     "damon": ("--recorder", "damon"),
 }
-# Touches new memory, and gives it back. With an argument, it has so many mappings beside that.
-TOUCHES: Final = """
-import mmap, sys
-rights = (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE)
-kept = [mmap.mmap(-1, 8192, prot=rights[i % 2]) for i in range(int(sys.argv[1]))]
-print("ready", flush=True)
-for line in sys.stdin:
-    for _ in range(int(line)):
-        area = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        area.madvise(mmap.MADV_NOHUGEPAGE)
-        area.write(bytes(len(area)))
-        area.close()
-    print("done", flush=True)
-"""
+
 FAULTS: Final = 256  # in each of these areas
 MANY: Final = 20_000
-
-
-def cpu_s(pid: int) -> float:
-    """The CPU time of all threads of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> int:
@@ -69,16 +52,6 @@ def faults(pid: int) -> int:
     """The page faults of a process until now."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[7]) + int(fields[9])
-
-
-@contextmanager
-def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A process that has printed "ready"."""
-    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", command
-        yield process
-        process.kill()
 
 
 def reading(folder: Path, gib: int, rounds: int) -> ResultTable:
@@ -104,46 +77,6 @@ def reading(folder: Path, gib: int, rounds: int) -> ResultTable:
         rows,
         f"The fastest of {rounds}, with the start of the command. {load()}",
     )
-
-
-def load() -> str:
-    return (
-        f"The load was {os.getloadavg()[0]:.0f} on {os.cpu_count()} CPUs, so compare CPU seconds."
-    )
-
-
-Work = Callable[[int], None]
-
-
-@contextmanager
-def touching(mappings: int = 0) -> Iterator[tuple[int, Work]]:
-    with started([sys.executable, "-c", TOUCHES, str(mappings)]) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        say, hear = process.stdin, process.stdout
-
-        def work(amount: int) -> None:
-            say.write(f"{amount}\n")
-            say.flush()
-            hear.readline()
-
-        yield process.pid, work
-
-
-@contextmanager
-def redis(folder: Path) -> Iterator[tuple[int, Work]]:
-    socket = str(folder / "redis")
-    words = ["redis-server", "--port", "0", "--unixsocket", socket, "--save", ""]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as server:
-        while not Path(socket).exists():
-            time.sleep(0.05)
-        client = ["redis-benchmark", "-s", socket, "-t", "set", "-r", "100000", "-d", "200", "-q"]
-
-        def work(amount: int) -> None:
-            subprocess.run([*client, "-n", str(amount)], check=True, stdout=subprocess.DEVNULL)
-
-        yield server.pid, work
-        server.terminate()
 
 
 @contextmanager
@@ -177,16 +110,8 @@ def cpu_of_pairs(
     return statistics.median(alone), statistics.median(seen)
 
 
-def watching(folder: Path, recorders: list[str], rounds: int) -> list[ResultTable]:
-    """What it costs a server, and each page fault."""
-    servers: list[list[str | float | None]] = []
-    if shutil.which("redis-server"):
-        with redis(folder) as (pid, work):
-            work(100_000)
-            for recorder in recorders:
-                run_once = partial(work, 200_000)
-                alone, seen = cpu_of_pairs(recorder, pid, run_once, rounds, folder)
-                servers.append(["redis, SET", recorder, alone, seen, 100 * (seen / alone - 1)])
+def page_faults(folder: Path, recorders: list[str], rounds: int) -> ResultTable:
+    """What it costs each page fault."""
     touched: list[list[str | float | None]] = []
     areas = 1000
     with touching() as (pid, work):
@@ -195,16 +120,12 @@ def watching(folder: Path, recorders: list[str], rounds: int) -> list[ResultTabl
             each = 1e6 / (areas * FAULTS)
             touched.append([recorder, alone * each, (seen - alone) * each])
     note = f"Medians of {rounds} pairs, alone and watched in turn. {load()}"
-    columns = ["process", "recorder", "alone, CPU s", "watched, CPU s", "more, %"]
-    return [
-        ResultTable("Watching a server", columns, servers, note),
-        ResultTable(
-            "Watching page faults",
-            ["recorder", "a page fault, us of CPU", "more when watched, us"],
-            touched,
-            note,
-        ),
-    ]
+    return ResultTable(
+        "Watching page faults",
+        ["recorder", "a page fault, us of CPU", "more when watched, us"],
+        touched,
+        note,
+    )
 
 
 def own_cpu(recorder: str, pid: int, work: Work, folder: Path) -> float:
@@ -251,7 +172,9 @@ def main(
         folder = Path(name)
         tables = [
             reading(folder, gib, 3),
-            *watching(folder, recorders, rounds),
+            servers(folder, 5 * rounds),
+            switches_and_samples(folder, 2 * rounds),
+            page_faults(folder, recorders, rounds),
             recorders_themselves(folder, recorders),
         ]
     publish("running", machine(), tables, write)

@@ -18,14 +18,19 @@ from integration.loaded_command import run_loaded
 from numascape.recorders.live_status import count_so_far
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
+NOBODY = 65534
+"""A user without privileges."""
 
 Attach = Callable[..., Any]
 
 
 @contextmanager
-def running(program: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def running(
+    program: Path, *arguments: str, user: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [program, *arguments],
+        user=user,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -14,9 +14,7 @@ from typing import Any
 
 import pytest
 
-from integration.attaching import COMMAND, end, expect_refusal, is_free, running, wait_for
-
-NOBODY = 65534
+from integration.attaching import COMMAND, NOBODY, end, expect_refusal, is_free, running, wait_for
 
 
 @contextlib.contextmanager

@@ -4,13 +4,23 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from integration.attaching import end, running
+from integration.attaching import NOBODY, end, running, wait_for
+from numascape._native import shard as native
+from numascape.installation import installed_file
+from numascape.recorders import running_faults
+from numascape.recorders.sampled_events import events_of_running
+from numascape.recording.options import RecordOptions
 
 CPU_MS = 400
 """That each of three threads of the program uses."""
@@ -109,3 +119,50 @@ def test_a_running_process_is_sampled_from_outside(programs: Path, attach: Any) 
         assert_added_by_halves(recording)
         assert sums(recording, "writes")["left"] == 0 < sums(recording, "writes")["target"]
         assert end(process) == ("right\n", 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can sample CPUs, and become another user")
+@pytest.mark.parametrize("user", [0, NOBODY])
+def test_cpus_are_sampled_or_threads_if_that_is_not_permitted(programs: Path, user: int) -> None:
+    """At a switch between threads, the kernel does nothing for the clock of a CPU."""
+    level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    if user != 0 and not 0 < level <= 2:
+        pytest.skip("this kernel permits users all events, or none")
+    [event] = events_of_running(RecordOptions("samples", event="task-clock"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.chown(folder, user, user)
+        # The installation need not be readable for another user.
+        helper = shutil.copy(installed_file("_recorder/numascape-faults"), folder)
+        program = shutil.copy(programs / "busy_threads", folder)
+        with running(Path(program), "0", user=user) as process:
+            threads = {int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()}
+            words = [helper, folder, "--pid", str(process.pid), "0", event.words]
+            with subprocess.Popen(words, user=user) as recorder:
+                # Page faults are events of threads.
+                per_cpu = len(threads) + (1 if user == 0 else len(threads))
+                wait_for(lambda: events_of(recorder.pid) == per_cpu * (os.cpu_count() or 1))
+                wait_for(lambda: (folder / "faults").stat().st_size > 10 * 40)
+                recorder.send_signal(signal.SIGTERM)
+            events = pl.DataFrame(native.read_events(f"{folder}/faults", process.pid)["events"])
+            sampled = events.filter(pl.col("meaning") == native.FAULT_HINTING)
+            assert set(sampled["tid"]) <= threads
+            assert len(sampled) > 0
+            assert end(process) == ("right\n", 0)
+
+
+def test_page_faults_are_left_out_where_observing_them_would_cost_much(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running_faults, "switches_often", lambda _pid: True)
+    events = events_of_running(RecordOptions("samples", event="task-clock"))
+    with running(programs / "busy_threads", "0") as process:
+        tables, info = running_faults.record_running(process.pid, ["program"], 2, events)
+    assert len(tables["accesses"]) > 0
+    assert tables["first_touch"].is_empty()
+    assert any("first touch of each page is unknown" in sentence for sentence in info.unseen)
+
+
+def events_of(pid: int) -> int:
+    """How many events of the kernel it observes."""
+    return sum("perf_event" in str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir())

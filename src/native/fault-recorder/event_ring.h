@@ -79,7 +79,13 @@ struct Wanted {
     uint64_t frequency = 0;  // per second, instead of the period
     FaultKind kind = FaultKind::kFault;
     bool with_registers = false;  // of the program, from which the accesses follow
+    // Of the clock of a running process: the period if only its threads may be sampled, not each
+    // CPU.
+    uint64_t period_of_threads = 0;
+    uint32_t only = 0;  // samples of other processes than this one are left out, unless it is 0
 };
+
+inline constexpr pid_t kAllThreads = -1;
 
 // The events of some threads on one CPU.
 class Ring {
@@ -91,7 +97,13 @@ class Ring {
         }
         void* mapped = mmap(nullptr, (1 + wanted_.ring_pages) * page_bytes(),
                             PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-        header_ = mapped == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(mapped);
+        if (mapped == MAP_FAILED) {
+            const int error = errno;
+            close(file_);
+            errno = error;
+            return;
+        }
+        header_ = static_cast<perf_event_mmap_page*>(mapped);
     }
     // Another thread's events into the same buffer; false when it has ended.
     bool add(pid_t thread) {
@@ -100,6 +112,10 @@ class Ring {
     }
     bool opened() const { return header_ != nullptr; }
     int file() const { return file_; }
+    void close_events() {
+        munmap(header_, (1 + wanted_.ring_pages) * page_bytes());
+        close(file_);
+    }
 
     // Appends all available samples; returns how many faults were lost. `clock` makes accesses of
     // the samples that have registers.
@@ -111,12 +127,13 @@ class Ring {
         uint64_t lost = 0;
         while (tail < head) {
             char room[sizeof(Sample) + sizeof(RecordedRegisters) + 64];
-            const auto* header = reinterpret_cast<const perf_event_header*>(data + tail % bytes);
-            const size_t size = header->size;
-            for (size_t i = 0; i < size && i < sizeof room; ++i) {  // it may wrap around
-                room[i] = data[(tail + i) % bytes];
-            }
-            lost += read_record(room, std::min(size, sizeof room), out, clock);
+            const char* record = data + tail % bytes;
+            const size_t size = reinterpret_cast<const perf_event_header*>(record)->size;
+            const size_t known = std::min(size, sizeof room);
+            const size_t to_end = std::min(known, bytes - tail % bytes);
+            std::memcpy(room, record, to_end);
+            std::memcpy(room + to_end, data, known - to_end);  // it may wrap around
+            lost += read_record(room, known, out, clock);
             tail += size;
         }
         __atomic_store_n(&header_->data_tail, tail, __ATOMIC_RELEASE);
@@ -155,12 +172,15 @@ class Ring {
         }
         return 0;
     }
-    static void read_registers_of(const char* record, size_t size, std::vector<FaultEntry>& out,
-                                  ClockSamples& clock) {
+    void read_registers_of(const char* record, size_t size, std::vector<FaultEntry>& out,
+                           ClockSamples& clock) const {
+        if (size < sizeof(Sample) + sizeof(RecordedRegisters)) {
+            return;
+        }
+        const auto sample = read<Sample>(record);
         SampledRegisters registers;
-        if (size >= sizeof(Sample) + sizeof(RecordedRegisters) &&
+        if ((wanted_.only == 0 || wanted_.only == sample.pid) &&
             read_registers(record + sizeof(Sample), registers)) {
-            const auto sample = read<Sample>(record);
             clock.add({sample.time, 0, registers.pc, sample.pid, sample.tid, sample.cpu,
                        FaultKind::kSample},
                       registers, out);

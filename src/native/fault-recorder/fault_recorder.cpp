@@ -3,7 +3,7 @@
 // numascape-faults DIRECTORY --faults -- PROGRAM ARGUMENTS...
 // numascape-faults DIRECTORY --clock -- PROGRAM ARGUMENTS...
 // numascape-faults DIRECTORY --samples=EVENTS -- PROGRAM ARGUMENTS...
-// numascape-faults DIRECTORY --pid PID SECONDS [EVENTS]
+// numascape-faults DIRECTORY --pid PID SECONDS [EVENTS [--without-faults]]
 //
 // Runs PROGRAM, or observes process PID for SECONDS (0: until it ends), and writes each page fault
 // of it and of its children to DIRECTORY/faults. Page faults are a software event of the kernel
@@ -15,6 +15,7 @@
 //
 // Exit status 125 if the kernel does not permit it (never for the clock: its file is then empty),
 // 126 or 127 if PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -37,6 +38,7 @@
 
 #include "event_ring.h"
 #include "pages_in_memory.h"
+#include "permission.h"
 
 using namespace numascape;
 
@@ -46,7 +48,6 @@ constexpr int kCannotRecord = 125;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 constexpr int kPollMs = 50;
-// Soon after a sample of the clock, because memory is read then.
 constexpr int kClockPollMs = 5;
 constexpr uint64_t kClockPeriodNs = 2000003;  // no multiple of anything that programs do
 
@@ -56,28 +57,6 @@ volatile pid_t program = 0;
 [[noreturn]] void fail(int status, const std::string& message) {
     std::ofstream(error_file) << message << '\n';
     std::exit(status);
-}
-
-// Whether a filter decides which system calls this process may make, as in most containers.
-bool has_seccomp_filter() {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("Seccomp:")) return line.ends_with('2');
-    }
-    return false;
-}
-
-std::string advice_for(int error) {
-    if (error != EACCES && error != EPERM) return "";
-    std::string level = "?";
-    std::getline(std::ifstream("/proc/sys/kernel/perf_event_paranoid"), level);
-    const bool permits = level != "?" && std::atoi(level.c_str()) <= 2;
-    if (permits && error == EPERM && has_seccomp_filter()) {
-        return " (this container forbids perf_event_open(2): start it with --cap-add PERFMON, or "
-               "with --security-opt seccomp=unconfined)";
-    }
-    return " (kernel.perf_event_paranoid is " + level +
-           "; as root: sysctl kernel.perf_event_paranoid=2)";
 }
 
 [[noreturn]] void fail_to_open(int error, const char* what) {
@@ -169,37 +148,32 @@ void stop(int) {
     stopped = 1;
 }
 
-// One kind of event, of all threads and their children, into a file.
+// Events of threads and their children, into a file.
 class Recording {
   public:
     // Exits with one line when the kernel does not allow it, unless `optional`.
-    Recording(const std::string& path, const std::vector<pid_t>& threads, const Wanted& wanted,
-              bool optional) {
-        add(threads, wanted, optional, "page faults");
-        // Only now: the file says that recording has begun.
+    void add(const std::vector<pid_t>& threads, const Wanted& wanted, bool optional,
+             const char* what) {
+        const int error = open(threads, wanted);
+        if (error != 0 && !optional) {
+            if (program > 0) {
+                kill(program, SIGKILL);
+            }
+            fail_to_open(error, what);
+        }
+    }
+    // Samples of the clock of each CPU, if they are of this process. At a switch between
+    // threads, the kernel does nothing for them. False if this user may only observe threads.
+    bool add_clock_of_cpus(pid_t process, Wanted wanted) {
+        wanted.event = PERF_COUNT_SW_CPU_CLOCK;
+        wanted.only = static_cast<uint32_t>(process);
+        return open({kAllThreads}, wanted) == 0;
+    }
+    // After the events are open: the file says that recording has begun.
+    void begin(const std::string& path) {
         file_.open(path, std::ios::binary);
         std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
         file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
-    }
-    // Also these events, into the same file.
-    void add(const std::vector<pid_t>& threads, const Wanted& wanted, bool optional,
-             const char* what) {
-        with_registers_ = with_registers_ || wanted.with_registers;
-        for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
-            Ring ring(cpu, threads.front(), wanted);
-            if (ring.opened()) {
-                for (size_t i = 1; i < threads.size(); ++i) {
-                    ring.add(threads[i]);
-                }
-                rings_.push_back(ring);
-            } else if (errno != ENODEV && !optional) {  // a CPU that is off
-                const int error = errno;
-                if (program > 0) {
-                    kill(program, SIGKILL);
-                }
-                fail_to_open(error, what);
-            }
-        }
     }
     // Also records which pages are in memory, to distinguish hinting faults from first touches.
     // `running` is the process that already runs, or 0.
@@ -209,7 +183,7 @@ class Recording {
             watched_->look_at_all_of(static_cast<uint32_t>(running));
         }
     }
-    int poll_ms() const { return with_registers_ ? kClockPollMs : kPollMs; }
+    int poll_ms() const { return poll_ms_; }
     void wait_on(std::vector<pollfd>& waiting) const {
         for (const Ring& ring : rings_) {
             waiting.push_back({ring.file(), POLLIN, 0});
@@ -222,6 +196,10 @@ class Recording {
         for (Ring& ring : rings_) {
             header_.lost += ring.drain(entries_, clock_samples_);
         }
+        // Soon after a sample of the clock, because memory is read then.
+        poll_ms_ = !with_registers_    ? kPollMs
+                   : !entries_.empty() ? kClockPollMs
+                                       : std::min(2 * poll_ms_, kPollMs);
         if (watched_) {
             watched_->follow(entries_, began);
         }
@@ -238,6 +216,26 @@ class Recording {
     }
 
   private:
+    // Returns 0, or why the kernel refused events; then there are none.
+    int open(const std::vector<pid_t>& threads, const Wanted& wanted) {
+        std::vector<Ring> opened;
+        for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
+            Ring ring(cpu, threads.front(), wanted);
+            if (ring.opened()) {
+                for (size_t i = 1; i < threads.size(); ++i) {
+                    ring.add(threads[i]);
+                }
+                opened.push_back(ring);
+            } else if (errno != ENODEV) {  // a CPU that is off
+                const int error = errno;
+                std::for_each(opened.begin(), opened.end(), [](Ring& r) { r.close_events(); });
+                return error;
+            }
+        }
+        with_registers_ = with_registers_ || wanted.with_registers;
+        rings_.insert(rings_.end(), opened.begin(), opened.end());
+        return 0;
+    }
     void write_entries() {
         file_.write(reinterpret_cast<const char*>(entries_.data()),
                     static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
@@ -251,10 +249,12 @@ class Recording {
     std::optional<WatchedProcesses> watched_;
     ClockSamples clock_samples_;
     bool with_registers_ = false;
+    int poll_ms_ = kClockPollMs;
 };
 
 // Events with the addresses of accesses, in the words TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD,
-// separated by commas; a frequency of 0 means that the period counts.
+// separated by commas; a frequency of 0 means that the period counts. The clock of a running
+// process has another period at the end (Wanted::period_of_threads).
 std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
     std::vector<Wanted> found;
     std::istringstream all(words);
@@ -267,6 +267,9 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
             wanted.precise >> colon >> wanted.frequency >> colon >> wanted.period;
         if (fields.fail()) {
             fail(kCannotRecord, "not an event: " + word);
+        }
+        if (!(fields >> colon >> wanted.period_of_threads)) {
+            wanted.period_of_threads = 0;
         }
         // The clock's samples have no address.
         wanted.with_registers =
@@ -283,7 +286,7 @@ Wanted page_faults(bool from_exec, bool with_samples) {
 
 // Until the process ends, we are stopped, or the time is over.
 int record_running(const std::string& directory, pid_t pid, double seconds,
-                   const std::string& events) {
+                   const std::string& events, bool with_faults) {
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
@@ -300,22 +303,32 @@ int record_running(const std::string& directory, pid_t pid, double seconds,
     for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
         sigaction(number, &action, nullptr);
     }
-    Recording faults(directory + "/faults", threads, page_faults(false, !events.empty()), false);
-    for (const Wanted& wanted : sampled(events, false)) {
-        faults.add(threads, wanted, false, "samples of accesses");
+    Recording recording;
+    if (with_faults) {
+        recording.add(threads, page_faults(false, !events.empty()), false, "page faults");
+    }
+    for (Wanted wanted : sampled(events, false)) {
+        if (wanted.period_of_threads != 0) {
+            if (recording.add_clock_of_cpus(pid, wanted)) {
+                continue;
+            }
+            wanted.period = wanted.period_of_threads;
+        }
+        recording.add(threads, wanted, false, "samples of accesses");
     }
     if (events.empty() && kernel_balances()) {
-        faults.watch_pages(pid);
+        recording.watch_pages(pid);
     }
+    recording.begin(directory + "/faults");
     std::vector<pollfd> waiting = {{process, POLLIN, 0}};
-    faults.wait_on(waiting);
+    recording.wait_on(waiting);
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (stopped == 0 && waiting.front().revents == 0 &&
            (seconds == 0 || std::chrono::steady_clock::now() < end)) {
-        poll(waiting.data(), waiting.size(), faults.poll_ms());
-        faults.drain();
+        poll(waiting.data(), waiting.size(), recording.poll_ms());
+        recording.drain();
     }
-    faults.finish();
+    recording.finish();
     return 0;
 }
 
@@ -326,13 +339,15 @@ int record_program(const std::string& directory, const std::string& what,
     const bool clock = what == "--clock";
     const Wanted wanted = clock ? Wanted{PERF_COUNT_SW_TASK_CLOCK, kClockPeriodNs, true, false}
                                 : page_faults(true, !samples.empty());
-    Recording events(directory + (clock ? "/clock" : "/faults"), {program}, wanted, clock);
+    Recording events;
+    events.add({program}, wanted, clock, "page faults");
     for (const Wanted& sample : sampled(samples, true)) {
         events.add({program}, sample, false, "samples of accesses");
     }
     if (!clock && samples.empty() && kernel_balances()) {
         events.watch_pages(0);
     }
+    events.begin(directory + (clock ? "/clock" : "/faults"));
     std::vector<pollfd> waiting;
     events.wait_on(waiting);
     pass_signals_on();
@@ -352,10 +367,11 @@ int record_program(const std::string& directory, const std::string& what,
 
 int main(int argc, char** argv) {
     const std::string what = argc > 2 ? argv[2] : "";
-    if ((argc == 5 || argc == 6) && what == "--pid") {
+    const bool without_faults = argc == 7 && std::string_view(argv[6]) == "--without-faults";
+    if (what == "--pid" && (argc == 5 || argc == 6 || without_faults)) {
         error_file = std::string(argv[1]) + "/launch-error";
         return record_running(argv[1], std::atoi(argv[3]), std::atof(argv[4]),
-                              argc == 6 ? argv[5] : "");
+                              argc >= 6 ? argv[5] : "", !without_faults);
     }
     constexpr std::string_view kSamples = "--samples=";
     const bool samples = what.starts_with(kSamples);
@@ -363,7 +379,8 @@ int main(int argc, char** argv) {
         std::strcmp(argv[3], "--") != 0) {
         std::fprintf(stderr,
                      "usage: numascape-faults DIRECTORY HOW -- PROGRAM ARGUMENTS...\n"
-                     "       numascape-faults DIRECTORY --pid PID SECONDS [EVENTS]\n"
+                     "       numascape-faults DIRECTORY --pid PID SECONDS [EVENTS "
+                     "[--without-faults]]\n"
                      "HOW: --faults, --clock, or --samples=EVENTS\n");
         return 2;
     }

@@ -99,7 +99,7 @@ def record(
         typer.Option(
             metavar="N",
             help="With --recorder samples: how many samples in a second of CPU time. "
-            "Default: 1000.",
+            "Default: 1000; of the clock of a running process, 250, or 100 without privileges.",
             show_default=False,
         ),
     ] = None,

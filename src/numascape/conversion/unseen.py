@@ -99,9 +99,11 @@ def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
     return sentences
 
 
-_BLOCKS_AND_TOUCHES = (
-    "On heap pages with several blocks, samples are divided among the blocks by their bytes. The "
-    "first touch of each page (thread, source line, node) is exact."
+_BLOCKS = "On heap pages with several blocks, samples are divided among the blocks by their bytes."
+_TOUCHES = "The first touch of each page (thread, source line, node) is exact."
+_NO_TOUCHES = (
+    "The first touch of each page is unknown: the threads of the process wait and wake up so often "
+    "that it would cost the process more than the samples to observe their page faults."
 )
 
 
@@ -109,22 +111,25 @@ def unseen_of_samples(samples: int, lost: int) -> list[str]:
     """Describe what a recording of `samples` does not contain; `lost` events are missing."""
     sentences = [
         f"Accesses are sampled by the processor or the kernel: there are {samples} samples. All "
-        f"other accesses are missing. All samples count as reads. {_BLOCKS_AND_TOUCHES}"
+        f"other accesses are missing. All samples count as reads. {_BLOCKS} {_TOUCHES}"
     ]
     return [*sentences, *_lost_events(lost)]
 
 
-def unseen_of_clock(samples: int, without_access: int, lost: int) -> list[str]:
+def unseen_of_clock(
+    samples: int, without_access: int, lost: int, with_faults: bool = True
+) -> list[str]:
     """Describe what samples of the clock do not contain.
 
     `without_access` is the number of further samples without an access; `lost` events are missing.
+    `with_faults`: page faults were recorded, too.
     """
     sentences = [
-        f"Accesses are sampled by time: there are {samples} samples, at equal distances of each "
-        "thread's CPU time. A sample is one of the accesses that the thread makes next. So "
+        f"Accesses are sampled by time: there are {samples} samples, at equal distances of "
+        "CPU time. A sample is one of the accesses that the thread makes next. So "
         "the shares are shares of time, not of the number of accesses: code that waits for memory "
         "has more samples. Where an address depends on a value in memory, the value was read some "
-        f"milliseconds later. {_BLOCKS_AND_TOUCHES}"
+        f"milliseconds later. {_BLOCKS} {_TOUCHES if with_faults else _NO_TOUCHES}"
     ]
     if without_access:
         share = share_text(without_access / (samples + without_access))

@@ -99,7 +99,7 @@ def _record_from_outside(
     # Imported here, because it needs all of what reads samples.
     from numascape.recorders.running_faults import record_running
     from numascape.recorders.running_regions import record_regions
-    from numascape.recorders.sampled_events import chosen_events
+    from numascape.recorders.sampled_events import events_of_running
     from numascape.trace.write import write_trace
 
     recorder, every = request.options.recorder, request.options.every_s
@@ -107,7 +107,7 @@ def _record_from_outside(
         progress(f"Looking at the memory of process {pid} with DAMON")
         tables, info = record_regions(pid, program, request.seconds, every)
         return RecordOutcome(target, write_trace(target, tables, info), 0, None)
-    events = chosen_events(request.options) if recorder == "samples" else []
+    events = events_of_running(request.options) if recorder == "samples" else []
     what = "samples and page faults" if events else "page faults"
     progress(f"Looking at the {what} of process {pid}")
     tables, info = record_running(pid, program, request.seconds, events, every)

@@ -24,6 +24,7 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
 from numascape.recorders.sampled_events import SampledEvent
+from numascape.recorders.thread_switches import switches_often
 from numascape.recording.options import TASK_CLOCK
 from numascape.recording.program import executable_of
 from numascape.samples.events import (
@@ -122,13 +123,16 @@ def record_running(
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
     """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
-    The page faults are recorded, and samples of the events. With `every_s`, phases are time slices.
+    The page faults are recorded, and samples of the events. Samples of the clock come without page
+    faults if it would cost the process much to observe these. With `every_s`, phases are time
+    slices.
     Raises NumascapeError if the kernel does not allow it, or if nothing was touched.
     """
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(pid)
     watched.note_changes()
-    log = _log_of(watched, seconds, sampled)
+    with_faults = not (_is_clock(sampled) and switches_often(pid))
+    log = _log_of(watched, seconds, sampled, with_faults)
     events = pl.DataFrame(log["events"]).with_columns(
         page=pl.col("address") // PAGE_BYTES * PAGE_BYTES,
         is_hinting=pl.col("meaning") == native.FAULT_HINTING,
@@ -145,6 +149,9 @@ def record_running(
         raise NumascapeError(
             f"process {pid} touched no new page during the recording, so there is nothing to "
             "show: record longer (--seconds), or while it allocates memory"
+            if with_faults
+            else f"no sample was taken of process {pid}, because it did little during the "
+            "recording: record longer (--seconds), or while it works"
         )
     machine = read_host()
     return convert_samples(
@@ -160,7 +167,7 @@ def record_running(
             slice_ns=None if every_s is None else round(every_s * 1e9),
             options={"event": ",".join(event.name for event in sampled)} if sampled else {},
             unseen=[
-                *_unseen(log, hinting, sampled),
+                *_unseen(log, hinting, sampled, with_faults),
                 "The program was already running when the recording started. Earlier first "
                 "touches and allocations are unknown. The heap is shown as one structure, and so "
                 "is all other memory without a name.",
@@ -169,18 +176,24 @@ def record_running(
     )
 
 
-def _unseen(log: dict[str, Any], samples: int, sampled: Sequence[SampledEvent]) -> list[str]:
+def _is_clock(sampled: Sequence[SampledEvent]) -> bool:
+    return [event.name for event in sampled] == [TASK_CLOCK]
+
+
+def _unseen(
+    log: dict[str, Any], samples: int, sampled: Sequence[SampledEvent], with_faults: bool
+) -> list[str]:
     """What the samples of accesses, or the page faults, do not contain."""
     lost = int(log["lost"])
-    if [event.name for event in sampled] == [TASK_CLOCK]:
-        return unseen_of_clock(samples, int(log["without_access"]), lost)
+    if _is_clock(sampled):
+        return unseen_of_clock(samples, int(log["without_access"]), lost, with_faults)
     if sampled:
         return unseen_of_samples(samples, lost)
     return unseen_of_faults(samples, int(log["hinting_counted"]), lost)
 
 
 def _log_of(
-    watched: _Watched, seconds: float | None, sampled: Sequence[SampledEvent]
+    watched: _Watched, seconds: float | None, sampled: Sequence[SampledEvent], with_faults: bool
 ) -> dict[str, Any]:
     """What the kernel reports of the process, whose mappings and threads are noted meanwhile."""
     with (
@@ -189,6 +202,7 @@ def _log_of(
     ):
         helper = str(installed_file("_recorder/numascape-faults"))
         words = [",".join(event.words for event in sampled)] if sampled else []
+        words += [] if with_faults else ["--without-faults"]
         child = subprocess.Popen(
             [helper, folder, "--pid", str(watched.pid), str(seconds or 0), *words]
         )

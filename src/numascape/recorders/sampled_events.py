@@ -21,6 +21,11 @@ from numascape.recording.options import PAGE_FAULTS, TASK_CLOCK, RecordOptions
 
 FREQUENCY: Final = 1000
 """Samples per second, CPU and event, unless asked for. A sample costs some microseconds."""
+RUNNING_FREQUENCY: Final = 250
+"""The same, of the clock of a running process, whose CPU time matters most."""
+THREADS_FREQUENCY: Final = 100
+"""The same, if the kernel only permits samples of each thread. The kernel then starts and stops a
+timer at each switch between threads. If the timer is not the next one to expire, this is cheap."""
 # Added to the clock's period: 1 000 003 is a prime number, so no multiple of what programs do.
 _NOT_ROUND_NS: Final = 3
 _DEVICES: Final = "sys/bus/event_source/devices"
@@ -38,7 +43,11 @@ _PRECISE: Final = 2  # the address is that of the counted instruction
 
 @dataclass(frozen=True)
 class SampledEvent:
-    """An event for perf_event_open(2); with a `frequency` of 0, each `period`-th is a sample."""
+    """An event for perf_event_open(2); with a `frequency` of 0, each `period`-th is a sample.
+
+    With a `period_of_threads`, the clock of each CPU is sampled, and only if the kernel does not
+    permit this, that of each thread with the other period.
+    """
 
     name: str
     kind: int
@@ -47,14 +56,15 @@ class SampledEvent:
     precise: int = 0
     frequency: int = FREQUENCY
     period: int = 0
+    period_of_threads: int = 0
 
     @property
     def words(self) -> str:
         """The argument for numascape-faults."""
-        return (
-            f"{self.kind}:{self.config}:{self.config1}:{self.precise}:{self.frequency}:"
-            f"{self.period}"
-        )
+        numbers = [self.kind, self.config, self.config1, self.precise, self.frequency, self.period]
+        if self.period_of_threads:
+            numbers.append(self.period_of_threads)
+        return ":".join(map(str, numbers))
 
 
 def hardware_events(root: Path = Path("/")) -> list[SampledEvent]:
@@ -80,8 +90,9 @@ def chosen_events(options: RecordOptions, root: Path = Path("/")) -> list[Sample
     name, frequency = options.event, options.frequency or FREQUENCY
     if name == PAGE_FAULTS:
         return [SampledEvent(name, _SOFTWARE, _SOFTWARE_PAGE_FAULTS, frequency=0, period=1)]
-    period = round(1e9 / frequency) + _NOT_ROUND_NS
-    clock = SampledEvent(TASK_CLOCK, _SOFTWARE, _SOFTWARE_TASK_CLOCK, frequency=0, period=period)
+    clock = SampledEvent(
+        TASK_CLOCK, _SOFTWARE, _SOFTWARE_TASK_CLOCK, frequency=0, period=_period(frequency)
+    )
     if name == TASK_CLOCK:
         return [clock]
     events = [replace(event, frequency=frequency) for event in hardware_events(root)]
@@ -93,6 +104,26 @@ def chosen_events(options: RecordOptions, root: Path = Path("/")) -> list[Sample
         f"this processor, or this virtual machine, has no event {name[:40]!r} that samples the "
         f"addresses of accesses (PEBS of Intel, IBS of AMD): use --event {TASK_CLOCK}"
     )
+
+
+def events_of_running(options: RecordOptions, root: Path = Path("/")) -> list[SampledEvent]:
+    """The same of a process that runs already: its clock is sampled so that it costs little."""
+    asked = options.frequency
+    return [
+        replace(
+            event,
+            period=_period(asked or RUNNING_FREQUENCY),
+            period_of_threads=_period(asked or THREADS_FREQUENCY),
+        )
+        if event.name == TASK_CLOCK
+        else event
+        for event in chosen_events(options, root)
+    ]
+
+
+def _period(frequency: int) -> int:
+    """Of the clock, in ns."""
+    return round(1e9 / frequency) + _NOT_ROUND_NS
 
 
 def _named(device: Path, name: str) -> SampledEvent | None:

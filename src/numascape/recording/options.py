@@ -33,7 +33,8 @@ class RecordOptions:
     regions and marks). With `every_s`, phases are time slices of this many seconds instead. With a
     `cache`, memory traffic is counted, too. `event` is what the samples recorder samples; None: the
     processor's events of memory, or TASK_CLOCK if it has none.
-    `frequency` is the number of samples in a second of CPU time; None: 1000.
+    `frequency` is the number of samples in a second of CPU time; None: 1000, or fewer of a running
+    process.
 
     Raises NumascapeError if the options contradict each other.
     """

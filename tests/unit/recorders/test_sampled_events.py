@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from numascape import NumascapeError
-from numascape.recorders.sampled_events import SampledEvent, hardware_events
+from numascape.recorders.sampled_events import SampledEvent, events_of_running, hardware_events
 from numascape.recorders.sampled_events import chosen_events as events_of
 from numascape.recording.options import RecordOptions
 
@@ -78,6 +78,15 @@ def test_the_clock_is_sampled_where_the_processor_has_no_events(tmp_path: Path) 
     intel(tmp_path)
     assert [event.name for event in chosen_events(None, tmp_path)] == ["mem-loads", "mem-stores"]
     assert {event.frequency for event in chosen_events(None, tmp_path, 99)} == {99}
+
+
+def test_a_running_process_is_sampled_less_often(tmp_path: Path) -> None:
+    (event,) = events_of_running(RecordOptions("samples"), tmp_path)
+    assert event.words == "1:1:0:0:0:4000003:10000003"
+    (event,) = events_of_running(RecordOptions("samples", frequency=20), tmp_path)
+    assert event.words == "1:1:0:0:0:50000003:50000003"
+    intel(tmp_path)
+    assert events_of_running(RecordOptions("samples"), tmp_path) == hardware_events(tmp_path)
 
 
 def test_an_event_that_the_processor_does_not_have_is_named(tmp_path: Path) -> None:
