@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ViewportSize, sync_playwright
 
-from browser.opened import PATIENCE_MS, Open, Opened
+from browser.opened import PATIENCE_MS, Open, Opened, Watched
 from numascape.report import draft, render
 from synthetic.pattern import Pattern
 from synthetic.patterns import PATTERNS
@@ -56,28 +57,55 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return write
 
 
+def _watched(context: BrowserContext) -> Watched:
+    context.set_default_timeout(PATIENCE_MS)
+    watched = Watched(context.new_page())
+    context.on("request", lambda request: watched.requests.append(request.url))
+    watched.page.on(
+        "console",
+        lambda message: watched.complaints.append(f"{message.type}: {message.text}"),
+    )
+    watched.page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+    return watched
+
+
+@pytest.fixture(scope="session")
+def idle_pages() -> list[Watched]:
+    """Pages as good as new ones, which take a second of processor time each."""
+    return []
+
+
+def _make_new(watched: Watched) -> None:
+    page = watched.page
+    page.mouse.up()
+    page.mouse.move(0, 0)
+    page.evaluate("localStorage.clear()")
+    page.emulate_media(media="null")
+    page.goto("about:blank")
+    watched.requests.clear()
+    watched.complaints.clear()
+
+
 @pytest.fixture
-def open_file(browser: Browser) -> Iterator[Open]:
-    contexts = []
+def open_file(browser: Browser, idle_pages: list[Watched]) -> Iterator[Open]:
+    with ExitStack() as at_end:
 
-    def opened(file: Path, *, width: int = 1280, address: str = "", **options: Any) -> Opened:
-        context = browser.new_context(viewport={"width": width, "height": 1000}, **options)
-        context.set_default_timeout(PATIENCE_MS)
-        contexts.append(context)
-        seen = Opened(context.new_page(), file)
-        context.on("request", lambda request: seen.requests.append(request.url))
-        seen.page.on(
-            "console",
-            lambda message: seen.complaints.append(f"{message.type}: {message.text}"),
-        )
-        seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        seen.page.goto(f"{file.as_uri()}{address}")
-        seen.page.wait_for_selector("html[data-ready=yes]")
-        return seen
+        def opened(file: Path, *, width: int = 1280, address: str = "", **options: Any) -> Opened:
+            viewport: ViewportSize = {"width": width, "height": 1000}
+            if options:
+                context = browser.new_context(viewport=viewport, **options)
+                at_end.callback(context.close)
+                watched = _watched(context)
+            else:
+                watched = idle_pages.pop() if idle_pages else _watched(browser.new_context())
+                at_end.callback(idle_pages.append, watched)
+                at_end.callback(_make_new, watched)
+                watched.page.set_viewport_size(viewport)
+            watched.page.goto(f"{file.as_uri()}{address}")
+            watched.page.wait_for_selector("html[data-ready=yes]")
+            return Opened(watched.page, watched.requests, watched.complaints, file=file)
 
-    yield opened
-    for context in contexts:
-        context.close()
+        yield opened
 
 
 @pytest.fixture

@@ -32,14 +32,20 @@ def saved_numbers(page: Page, label: str) -> list[str]:
     return Path(csv.value.path()).read_text("utf-8-sig").splitlines()
 
 
-@dataclass
-class Opened:
+@dataclass(frozen=True)
+class Watched:
     """A page, and its forbidden actions."""
 
     page: Page
-    file: Path
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Opened(Watched):
+    """A page with a report."""
+
+    file: Path = field(kw_only=True)
 
     def pixel(self, canvas: str, x: float, y: float) -> tuple[int, int, int, int]:
         """Red, green, blue and opacity at a point given as fractions of the canvas."""
