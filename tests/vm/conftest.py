@@ -8,6 +8,7 @@ node 4 has memory only.
 import compileall
 import shlex
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 import numascape
 from integration.conftest import make
+from numascape.installation import installed_file
 from numascape.recorders.record import convert_session
 from numascape.recording.session import read_session
 from numascape.trace import Trace
@@ -27,9 +29,10 @@ from vm.kernel import NoKernelError, guest_kernel
 from vm.live_guest import Seen, seen_in_guest
 
 PROGRAMS = Path(__file__).parent / "programs"
+SCRIPTS = Path(sysconfig.get_path("scripts"))
 OBSERVE = Path(__file__).with_name("observe.py")
 OBSERVE_BALANCING = Path(__file__).with_name("observe_balancing.py")
-NODES = [GuestNode(cpus, 512) for cpus in (1, 1, 1, 2, 0)]
+NODES = [GuestNode(cpus, 384) for cpus in (1, 1, 1, 2, 0)]
 WORK = ("still", "moved", "full", "bound")  # the ways of work.c
 
 
@@ -91,7 +94,11 @@ def guest_folder(
 ) -> Path:
     """Boot and record; the folder with the recordings, and in `output` what programs printed."""
     build = request.config.cache.mkdir("guest-programs")
-    make(PROGRAMS, f"BUILD={build}")
+    make(PROGRAMS, f"BUILD={build}", f"{build}/placements", f"{build}/balanced")
+    # What DynamoRIO generates, an emulated processor translates again: ten seconds for a run.
+    parts = " ".join(str(part) for part in installed_file("_compiler").iterdir())
+    counting = [f"COUNTING_CC={SCRIPTS / 'numascape-cc'}", f"COUNTING_PARTS={parts}"]
+    make(PROGRAMS, f"BUILD={build}", *counting, f"{build}/work")
     folder = tmp_path_factory.mktemp("guest")
     programs: dict[str, list[Path | str]] = {"placements": [build / "placements"]}
     programs |= {how: [build / "work", how] for how in WORK}

@@ -17,10 +17,11 @@ enum {
     NODES = 4,
     MIB = 1 << 20,
     STEP = 2048 / sizeof(double),
-    PART = 80 * MIB / sizeof(double),
+    PART = 56 * MIB / sizeof(double),
     SWEEPS = 8,
     LEFT_MIB = 36,  // some of it below what the kernel keeps free, and for the recorder
-    MOST_MIB = 1024,
+    BLOCK_MIB = 2,
+    MOST_BLOCKS = 256,
     SAMPLED_S = 5,  // long enough for a recorder to see where a thread is
 };
 
@@ -64,22 +65,28 @@ static int node_of(void* address) {
 }
 
 // Memory that the kernel fills, so that no access of ours is counted: all that the node gives but
-// LEFT_MIB. CPU n is node n's: what a CPU frees it keeps for itself at first.
+// LEFT_MIB. CPU n is node n's: what a CPU frees it keeps for itself at first. Huge pages are quick
+// to fill; the last ones are not, because the kernel has none left.
 static void fill(int node) {
     pin(node);
     const unsigned long nodes = 1UL << node;
-    char* blocks[MOST_MIB];
+    const long size = BLOCK_MIB * MIB;
+    char* all = mmap(NULL, (MOST_BLOCKS + 1) * size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    all += -(unsigned long)all % size;
+    madvise(all, MOST_BLOCKS * size, MADV_HUGEPAGE);
+    if (syscall(SYS_mbind, all, MOST_BLOCKS * size, MPOL_PREFERRED, &nodes, 8 * sizeof nodes, 0) !=
+        0)
+        fail("mbind");
     int count = 0;
-    while (count < MOST_MIB) {
-        char* block = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (syscall(SYS_mbind, block, (long)MIB, MPOL_PREFERRED, &nodes, 8 * sizeof nodes, 0) != 0)
-            fail("mbind");
-        if (mlock(block, MIB) != 0) fail("mlock");
-        if (node_of(block + MIB - 1) != node) break;
-        blocks[count++] = block;
+    while (count < MOST_BLOCKS) {
+        char* block = all + count * size;
+        if (mlock(block, size) != 0) fail("mlock");
+        if (node_of(block + size - 1) != node) break;
+        count++;
     }
-    if (count == MOST_MIB) exit(2);
-    for (int i = 1; i <= LEFT_MIB; i++) munmap(blocks[count - i], MIB);
+    if (count == MOST_BLOCKS) exit(2);
+    munmap(all + (count - LEFT_MIB / BLOCK_MIB) * size, LEFT_MIB * MIB);
 }
 
 static void bind_all(int node) {
