@@ -55,7 +55,8 @@ def interpreters() -> dict[str, Path]:
         said = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
         version, _, real = said.stdout.partition(" ")
         if said.returncode == 0 and version in KNOWN:
-            found[f"{version} {real.strip()}"] = Path(path)
+            # Another name may be a script that starts it.
+            found.setdefault(f"{version} {real.strip()}", Path(path))
     return found
 
 
@@ -90,6 +91,6 @@ def test_a_forked_process_names_its_own(record: Any, program: Path) -> None:
 def test_objects_of_the_interpreter_are_one_structure_for_each_kind(
     record: Any, program: Path
 ) -> None:
-    trace = record(sys.executable, program).trace
+    trace = record(Path(sys.executable), program).trace
     objects = trace.structures.filter(name="Python objects")
     assert objects.height == objects["kind"].n_unique()
