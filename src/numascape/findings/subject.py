@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The input of a diagnosis: a run, and one of its structures."""
+"""The input of a diagnosis: one of the structures of a run; and the run with all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,11 +11,10 @@ import polars as pl
 
 from numascape.analysis.facts import Facts
 from numascape.analysis.iterations import ParallelLoop
-from numascape.analysis.ownership import Owner, owner_of
+from numascape.analysis.ownership import Owner
 from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of
-from numascape.findings.nodes import Nodes, pages_by_node
 from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
 from numascape.findings.pattern import (
     Pattern,
@@ -25,164 +23,17 @@ from numascape.findings.pattern import (
     pattern_of,
     users_change,
 )
-from numascape.findings.python_advice import is_python
-from numascape.findings.sources import Schedule, Sources
+from numascape.findings.run_facts import RunFacts
+from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage
-from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_LINE_PAIRS, MIN_STRUCTURE_SHARE
-from numascape.findings.waiting import used_while_waiting
-from numascape.findings.work import busiest_phase, measured_work, work_and_fills
-from numascape.machine.description import Machine
-from numascape.naming.frames import is_library_code
+from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_LINE_PAIRS
+from numascape.findings.work import busiest_phase, measured_work
 from numascape.quantities import share_of
-from numascape.trace import Trace
-from numascape.trace.counting import only_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.once import kept_with
-from numascape.trace.teams import TraceOfTeams
-from numascape.trace.with_kernel import as_recorded
 
 LINES = "memory_lines"
 """The column of a trace's accesses with the lines from memory, if they were counted."""
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A trace with what is computed from it once for all diagnoses.
-
-    `facts` has each structure's facts about all accesses, and `accesses` their sum. `subjects` are
-    the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first. `nodes` are
-    those of `machine`, or None if all accesses would be local on it. In the trace, threads with the
-    same place in successive teams are one thread.
-    """
-
-    trace: Trace
-    facts: Mapping[int, Facts]
-    sources: Sources
-    machine: Machine
-    nodes: Nodes | None
-
-    @cached_property
-    def accesses(self) -> int:
-        """Accesses of the whole run."""
-        return sum(facts.accesses for facts in self.facts.values())
-
-    @cached_property
-    def owners(self) -> dict[int, Owner]:
-        """By structure, the part of the program that decides on its memory."""
-        return {
-            row["structure"]: owner_of(row) for row in self.trace.structures.iter_rows(named=True)
-        }
-
-    @cached_property
-    def pages_by_node(self) -> dict[int, dict[int, int]]:
-        """By structure, the number of its pages on each node, if known."""
-        return pages_by_node(self.trace.placement)
-
-    @property
-    def recorded(self) -> Trace:
-        """The trace as it was recorded: all threads, and the accesses of the program alone."""
-        return as_recorded(self.trace)
-
-    @property
-    def first_in_place(self) -> Mapping[int, int]:
-        """For threads of repeated teams: the first thread in their place, which counts for them."""
-        return self.trace.first if isinstance(self.trace, TraceOfTeams) else {}
-
-    def touched_by(self, thread: int) -> int:
-        """The number of pages that the thread touched first."""
-        return self._pages_touched.get(thread, 0)
-
-    @cached_property
-    def _pages_touched(self) -> dict[int, int]:
-        return dict(self.trace.first_touch.group_by("thread").len().iter_rows())
-
-    @cached_property
-    def openmp(self) -> bool:
-        """Whether the program's threads are OpenMP's."""
-        regions = self.trace.phases["name"].str.contains("parallel region ", literal=True).any()
-        return bool(regions or (self.trace.structures["name"] == "OpenMP runtime").any())
-
-    @cached_property
-    def has_python(self) -> bool:
-        """Whether it has arrays of a Python program."""
-        return any(is_python(file) for file in self.trace.structures["file"].unique())
-
-    def deals_out_tasks(self, phase: int) -> bool:
-        """Whether OpenMP's tasks or sections give the phase's work to whichever thread is free."""
-        return self.sources.deals_out_tasks(self.region(phase))
-
-    def has_dynamic_loop(self, phase: int) -> bool:
-        """Whether a loop of the phase has a schedule that gives iterations to any free thread."""
-        return self.sources.has_dynamic_loop(self.region(phase))
-
-    @cached_property
-    def takes_next_part(self) -> bool:
-        """Whether threads of a program without OpenMP take the next part when they are free."""
-        files = self.trace.source_lines.select("function", "file").unique()
-        return not self.openmp and any(
-            self.sources.takes_next_part(file)
-            for function, file in files.iter_rows()
-            if not is_library_code(function, file)
-        )
-
-    def region(self, phase: int) -> Place | None:
-        """The parallel region or marked phase of this number, if its line is known."""
-        row = self.trace.phases.row(phase, named=True)
-        return Place(row["name"], row["file"], row["line"]) if row["file"] else None
-
-    @cached_property
-    def waited_on(self) -> frozenset[int]:
-        """The structures that threads access mostly while they wait for another: no work."""
-        return used_while_waiting(self.trace.source_lines, self.sources, self._least)
-
-    @cached_property
-    def rows(self) -> pl.DataFrame:
-        """The accesses to the subjects, as in the trace's table."""
-        wanted = [s for s, facts in self.facts.items() if facts.accesses >= self._least]
-        return self.trace.accesses.filter(pl.col("structure").is_in(wanted))
-
-    @property
-    def _least(self) -> float:
-        return max(1.0, MIN_STRUCTURE_SHARE * self.accesses)
-
-    @property
-    def work(self) -> pl.DataFrame:
-        """The `rows` that are work on the structure."""
-        return self.work_and_fills[0]
-
-    @cached_property
-    def work_and_fills(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The work (of first touches: all), and what only filled structures in parallel."""
-        if only_touches(self.trace):
-            return self.rows, self.rows.clear()
-        return kept_with(self.trace, "work", lambda: work_and_fills(self.trace, self.rows))
-
-    def subject(self, structure: int) -> Subject | None:
-        """The subject of this structure; None if the structure has too few accesses."""
-        return next((one for one in self.subjects if one.structure == structure), None)
-
-    @cached_property
-    def subjects(self) -> tuple[Subject, ...]:
-        """The structures with enough accesses for a diagnosis, most used first."""
-        wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
-        of = self.trace, self.work, self.facts, wanted
-        parts, facts = kept_with(self.trace, "parts", lambda: measured_work(*of))
-        empty = self.work.clear()
-        return tuple(
-            Subject(
-                run=self,
-                row=row,
-                whole=self.facts[row["structure"]],
-                work=facts.get(row["structure"]),
-                rows=parts.get((row["structure"],), empty),
-            )
-            for row in sorted(
-                self.trace.structures.filter(pl.col("structure").is_in(list(wanted))).iter_rows(
-                    named=True
-                ),
-                key=lambda row: (-self.facts[row["structure"]].accesses, row["structure"]),
-            )
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,3 +249,38 @@ class Subject:
     def schedule(self) -> Schedule | None:
         """The schedule of the OpenMP loop that works on it, if the source can be read."""
         return self.run.sources.schedule(self.used_at)
+
+
+@dataclass(frozen=True, eq=False)
+class Run(RunFacts):
+    """A run with its subjects.
+
+    These are the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first.
+    """
+
+    def subject(self, structure: int) -> Subject | None:
+        """The subject of this structure; None if the structure has too few accesses."""
+        return next((one for one in self.subjects if one.structure == structure), None)
+
+    @cached_property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The structures with enough accesses for a diagnosis, most used first."""
+        wanted = {s for s, facts in self.facts.items() if facts.accesses >= self._least}
+        of = self.trace, self.work, self.facts, wanted
+        parts, facts = kept_with(self.trace, "parts", lambda: measured_work(*of))
+        empty = self.work.clear()
+        return tuple(
+            Subject(
+                run=self,
+                row=row,
+                whole=self.facts[row["structure"]],
+                work=facts.get(row["structure"]),
+                rows=parts.get((row["structure"],), empty),
+            )
+            for row in sorted(
+                self.trace.structures.filter(pl.col("structure").is_in(list(wanted))).iter_rows(
+                    named=True
+                ),
+                key=lambda row: (-self.facts[row["structure"]].accesses, row["structure"]),
+            )
+        )

@@ -13,6 +13,7 @@ import pytest
 from numascape.analysis.iterations import ParallelLoop
 from numascape.findings.finding import Place
 from numascape.findings.pattern import Pattern, main_users_change, users_change
+from numascape.findings.run_facts import RunFacts
 from numascape.findings.sources import Sources
 from numascape.findings.subject import Run, Subject
 from numascape.trace.format import PAGE_BYTES
@@ -192,5 +193,5 @@ def test_a_structure_without_work_has_no_phase() -> None:
 def test_a_structure_is_examined_from_a_hundredth_of_the_accesses_but_one_at_least(
     accesses: int, least: float
 ) -> None:
-    compute: Any = vars(Run)["_least"].fget
+    compute: Any = vars(RunFacts)["_least"].fget
     assert compute(SimpleNamespace(accesses=accesses)) == least

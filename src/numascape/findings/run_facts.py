@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What diagnoses know of a run as a whole, computed once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from numascape.analysis.facts import Facts
+from numascape.analysis.ownership import Owner, owner_of
+from numascape.findings.finding import Place
+from numascape.findings.nodes import Nodes, pages_by_node
+from numascape.findings.python_advice import is_python
+from numascape.findings.sources import Sources
+from numascape.findings.thresholds import MIN_STRUCTURE_SHARE
+from numascape.findings.waiting import used_while_waiting
+from numascape.findings.work import work_and_fills
+from numascape.machine.description import Machine
+from numascape.naming.frames import is_library_code
+from numascape.trace import Trace
+from numascape.trace.counting import only_touches
+from numascape.trace.once import kept_with
+from numascape.trace.teams import TraceOfTeams
+from numascape.trace.with_kernel import as_recorded
+
+
+@dataclass(frozen=True, eq=False)
+class RunFacts:
+    """A trace with what is computed from it once for all diagnoses.
+
+    `facts` has each structure's facts about all accesses, and `accesses` their sum. `nodes` are
+    those of `machine`, or None if all accesses would be local on it. In the trace, threads with the
+    same place in successive teams are one thread.
+    """
+
+    trace: Trace
+    facts: Mapping[int, Facts]
+    sources: Sources
+    machine: Machine
+    nodes: Nodes | None
+
+    @cached_property
+    def accesses(self) -> int:
+        """Accesses of the whole run."""
+        return sum(facts.accesses for facts in self.facts.values())
+
+    @cached_property
+    def owners(self) -> dict[int, Owner]:
+        """By structure, the part of the program that decides on its memory."""
+        return {
+            row["structure"]: owner_of(row) for row in self.trace.structures.iter_rows(named=True)
+        }
+
+    @cached_property
+    def pages_by_node(self) -> dict[int, dict[int, int]]:
+        """By structure, the number of its pages on each node, if known."""
+        return pages_by_node(self.trace.placement)
+
+    @property
+    def recorded(self) -> Trace:
+        """The trace as it was recorded: all threads, and the accesses of the program alone."""
+        return as_recorded(self.trace)
+
+    @property
+    def first_in_place(self) -> Mapping[int, int]:
+        """For threads of repeated teams: the first thread in their place, which counts for them."""
+        return self.trace.first if isinstance(self.trace, TraceOfTeams) else {}
+
+    def touched_by(self, thread: int) -> int:
+        """The number of pages that the thread touched first."""
+        return self._pages_touched.get(thread, 0)
+
+    @cached_property
+    def _pages_touched(self) -> dict[int, int]:
+        return dict(self.trace.first_touch.group_by("thread").len().iter_rows())
+
+    @cached_property
+    def openmp(self) -> bool:
+        """Whether the program's threads are OpenMP's."""
+        regions = self.trace.phases["name"].str.contains("parallel region ", literal=True).any()
+        return bool(regions or (self.trace.structures["name"] == "OpenMP runtime").any())
+
+    @cached_property
+    def has_python(self) -> bool:
+        """Whether it has arrays of a Python program."""
+        return any(is_python(file) for file in self.trace.structures["file"].unique())
+
+    def deals_out_tasks(self, phase: int) -> bool:
+        """Whether OpenMP's tasks or sections give the phase's work to whichever thread is free."""
+        return self.sources.deals_out_tasks(self.region(phase))
+
+    def has_dynamic_loop(self, phase: int) -> bool:
+        """Whether a loop of the phase has a schedule that gives iterations to any free thread."""
+        return self.sources.has_dynamic_loop(self.region(phase))
+
+    @cached_property
+    def takes_next_part(self) -> bool:
+        """Whether threads of a program without OpenMP take the next part when they are free."""
+        files = self.trace.source_lines.select("function", "file").unique()
+        return not self.openmp and any(
+            self.sources.takes_next_part(file)
+            for function, file in files.iter_rows()
+            if not is_library_code(function, file)
+        )
+
+    def region(self, phase: int) -> Place | None:
+        """The parallel region or marked phase of this number, if its line is known."""
+        row = self.trace.phases.row(phase, named=True)
+        return Place(row["name"], row["file"], row["line"]) if row["file"] else None
+
+    @cached_property
+    def waited_on(self) -> frozenset[int]:
+        """The structures that threads access mostly while they wait for another: no work."""
+        return used_while_waiting(self.trace.source_lines, self.sources, self._least)
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The accesses to the subjects, as in the trace's table."""
+        wanted = [s for s, facts in self.facts.items() if facts.accesses >= self._least]
+        return self.trace.accesses.filter(pl.col("structure").is_in(wanted))
+
+    @property
+    def _least(self) -> float:
+        return max(1.0, MIN_STRUCTURE_SHARE * self.accesses)
+
+    @property
+    def work(self) -> pl.DataFrame:
+        """The `rows` that are work on the structure."""
+        return self.work_and_fills[0]
+
+    @cached_property
+    def work_and_fills(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The work (of first touches: all), and what only filled structures in parallel."""
+        if only_touches(self.trace):
+            return self.rows, self.rows.clear()
+        return kept_with(self.trace, "work", lambda: work_and_fills(self.trace, self.rows))
