@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numascape.findings.phase_users import Change, filled_in, users_by_phase
+from numascape.findings.changes_between_phases import Change, filled_in, users_by_phase
 from synthetic.pattern import Pattern
 from unit.findings.pattern_cases import rows
 from unit.findings.run_cases import run_of, subject_of

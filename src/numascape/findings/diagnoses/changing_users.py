@@ -8,12 +8,12 @@ from dataclasses import replace
 import polars as pl
 
 from numascape.findings.advice import interleave_pages, pin, scatters, use_contiguous_parts
+from numascape.findings.changes_between_phases import Change, filled_in, users_by_phase
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, accesses_in_turn, randomness, users_change
-from numascape.findings.phase_users import Change, filled_in, users_by_phase
 from numascape.findings.stages import has_sharing_stage
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
