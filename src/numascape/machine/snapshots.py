@@ -31,13 +31,16 @@ _WANTED: Final = re.compile(
 )
 # A large machine has thousands of these files, and hwloc does not read them.
 _SKIPPED: Final = re.compile(
-    r"/(cpuidle|thermal_throttle|microcode|power|uevent|crash_notes\w*|vmstat|numastat|memory\d+)(/|$)"
+    r"/(cpuidle|thermal_throttle|microcode|power|uevent|crash_notes\w*|vmstat|numastat|memory\d+"
+    r"|stats|ondemand|ways_of_associativity|cache_disable_\d|shared_cpu_list|\w+_siblings_list"
+    r"|\w+_cpus_list)(/|$)"
 )
 
 
 def unpack(tarball: Path, folder: Path) -> Path:
     """Unpack into `folder`; return the folder that has sys/ or proc/. Raises NumascapeError."""
     total = members = 0
+    made: set[Path] = set()
     try:
         # tarfile's own decompression copies what it has not read yet, again for each member.
         with _decompressed(tarball) as content, tarfile.open(fileobj=content, mode="r|") as archive:
@@ -48,7 +51,7 @@ def unpack(tarball: Path, folder: Path) -> Path:
                     raise NumascapeError(f"{tarball} is too large to be a machine's /sys and /proc")
                 place = _place(member.name)
                 if place is not None:
-                    _write(archive, member, folder / place)
+                    _write(archive, member, folder / place, made)
     except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError) as error:
         raise NumascapeError(f"{tarball} cannot be unpacked: {error}") from error
     for root in [folder, *sorted(folder.iterdir())]:
@@ -80,11 +83,20 @@ def _place(name: str) -> PurePosixPath | None:
     return None
 
 
-def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+def _write(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path, made: set[Path]
+) -> None:
+    """Write the member; `made` are the folders that exist already."""
     if member.issym() or member.isdir():
-        target.mkdir(parents=True, exist_ok=True)
+        _make(target, made)
     elif member.isreg() and member.size <= LARGEST_MEMBER:
         content = archive.extractfile(member)
         if content is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make(target.parent, made)
             target.write_bytes(content.read())
+
+
+def _make(folder: Path, made: set[Path]) -> None:
+    if folder not in made:
+        folder.mkdir(parents=True, exist_ok=True)
+        made.add(folder)
