@@ -10,14 +10,15 @@ void OwnerCounts::count(uint32_t page, Counter by, CountPair counts, uint64_t ti
     if (const auto owner = owners_.sole(page)) {
         add(*owner, page, by, counts);
     } else {
-        divide(page, by, counts, shares(page, by.thread, time));
+        divide(page, by, counts, shares(page, by, time));
     }
     if (!by.of_lines && owners_.is_ambiguous(page)) {
         out_.ambiguous_pages += 1;
     }
 }
 
-std::vector<PageShares::Share> OwnerCounts::shares(uint32_t page, uint32_t thread, uint64_t until) {
+std::vector<PageShares::Share> OwnerCounts::shares(uint32_t page, Counter by, uint64_t until) {
+    const uint32_t thread = by.thread;
     const uint64_t since = threads_.start_of(thread);
     const auto now = [&] {
         return seen_.as_seen(page, thread, owners_.shares(page, since, until), since, until);
@@ -29,7 +30,11 @@ std::vector<PageShares::Share> OwnerCounts::shares(uint32_t page, uint32_t threa
     if (last.shares.empty() || last.until != until) {
         last = {until, now()};
     }
-    return last.shares;
+    const SeenOnPages::PhaseOnPage use{page, thread, by.phase};
+    if (!seen_.tells(use)) {
+        return last.shares;
+    }
+    return seen_.in_phase(use, owners_.shares(page, since, until), last.shares, since, until);
 }
 
 void OwnerCounts::add(uint32_t owner, uint32_t page, Counter by, CountPair counts) {

@@ -40,7 +40,7 @@ class OwnerCounts {
         uint64_t until;
         std::vector<PageShares::Share> shares;
     };
-    std::vector<PageShares::Share> shares(uint32_t page, uint32_t thread, uint64_t until);
+    std::vector<PageShares::Share> shares(uint32_t page, Counter by, uint64_t until);
     void add(uint32_t owner, uint32_t page, Counter by, CountPair counts);
     void divide(uint32_t page, Counter by, CountPair counts,
                 const std::vector<PageShares::Share>& shares);
@@ -49,8 +49,8 @@ class OwnerCounts {
     const ReplayedThreads& threads_;
     Replay& out_;
     SeenOnPages seen_;
-    // By page and thread: how counts of its tables were divided last. All phases of a thread end
-    // at the same time.
+    // By page and thread: how counts of its tables were divided last, without regard to phases.
+    // All phases of a thread end at the same time.
     std::unordered_map<uint64_t, Divided> divided_;
 };
 

@@ -10,8 +10,9 @@ namespace {
 
 using Share = PageShares::Share;
 
-// The weight of the division by bytes, in samples.
-constexpr double kSamplesOfBytes = 4;
+// The weight of the division that is known without samples, or without those of a phase, in
+// samples.
+constexpr double kSamplesOfOthers = 4;
 
 // The shares at rising times.
 class SharesInTime {
@@ -55,34 +56,35 @@ double sum_of_weights(const std::vector<Share>& shares) {
 }  // namespace
 
 void SeenOnPages::add(uint32_t page, uint32_t thread, const SampleRecord& sample, bool by_time) {
-    std::vector<Used>& seen = seen_[key(page, thread)];
+    auto& [all, of_phase] = seen_[key(page, thread)];
     const auto weight = static_cast<double>(sample.weight);
     const auto parts = PageParts::of(sample.seen);
     const auto same =
-        by_time ? seen.end() : std::find_if(seen.begin(), seen.end(), [&](const Used& known) {
+        by_time ? all.end() : std::find_if(all.begin(), all.end(), [&](const Used& known) {
             return known.parts == parts;
         });
-    if (same != seen.end()) {
+    if (same != all.end()) {
         same->times += weight;
         same->samples += sample.samples;
-    } else {
-        seen.push_back({parts, by_time ? sample.time : 0, weight, sample.samples});
+        return;
     }
+    if (by_time) {
+        of_phase[sample.phase].push_back(static_cast<uint32_t>(all.size()));
+    }
+    all.push_back({parts, by_time ? sample.time : 0, weight, sample.samples});
 }
 
-std::vector<Share> SeenOnPages::as_seen(uint32_t page, uint32_t thread, std::vector<Share> shares,
-                                        uint64_t since, uint64_t until) const {
-    const auto at = seen_.find(key(page, thread));
-    if (at == seen_.end() || shares.size() < 2) {
-        return shares;
-    }
+template <typename Each>
+std::vector<Share> SeenOnPages::weighed(const Each& each_used, std::vector<Share> shares,
+                                        const std::vector<Share>& otherwise, uint64_t since,
+                                        uint64_t until) {
     SharesInTime in_time(shares, PageShares::ticks(since, until));
     std::unordered_map<uint32_t, double> of_owner;
     double every = 0;
     double samples = 0;
-    for (const Used& used : at->second) {
+    each_used([&](const Used& used) {
         if (used.time != 0 && (used.time < since || used.time >= until)) {
-            continue;
+            return;
         }
         samples += used.samples;
         const auto owners = in_time.owners(used.parts, used.time);
@@ -91,17 +93,50 @@ std::vector<Share> SeenOnPages::as_seen(uint32_t page, uint32_t thread, std::vec
             of_owner[owner.owner] += used.times * owner.weight / there;
         }
         every += owners.empty() ? 0 : used.times;
-    }
+    });
     if (every == 0) {
-        return shares;  // what the allocator has between blocks
+        return otherwise;  // what the allocator has between blocks
     }
-    const double all_bytes = sum_of_weights(shares);
-    for (Share& share : shares) {
-        const auto seen = of_owner.find(share.owner);
+    const double sum = sum_of_weights(otherwise);
+    for (size_t i = 0; i < shares.size(); ++i) {
+        const auto seen = of_owner.find(shares[i].owner);
         const double times = seen == of_owner.end() ? 0 : std::exchange(seen->second, 0);
-        share.weight = samples * times / every + kSamplesOfBytes * share.weight / all_bytes;
+        shares[i].weight = samples * times / every + kSamplesOfOthers * otherwise[i].weight / sum;
     }
     return shares;
+}
+
+std::vector<Share> SeenOnPages::as_seen(uint32_t page, uint32_t thread, std::vector<Share> shares,
+                                        uint64_t since, uint64_t until) const {
+    const auto at = seen_.find(key(page, thread));
+    if (at == seen_.end() || shares.size() < 2) {
+        return shares;
+    }
+    const auto each = [&](const auto& visit) {
+        std::for_each(at->second.all.begin(), at->second.all.end(), visit);
+    };
+    return weighed(each, shares, shares, since, until);
+}
+
+bool SeenOnPages::tells(const PhaseOnPage& use) const {
+    const auto at = seen_.find(key(use.page, use.thread));
+    return at != seen_.end() && at->second.of_phase.size() <= kMaxPhases &&
+           at->second.of_phase.contains(use.phase);
+}
+
+std::vector<Share> SeenOnPages::in_phase(const PhaseOnPage& use, std::vector<Share> shares,
+                                         const std::vector<Share>& as_seen, uint64_t since,
+                                         uint64_t until) const {
+    if (!tells(use) || shares.size() < 2) {
+        return as_seen;
+    }
+    const auto& [all, of_phase] = seen_.at(key(use.page, use.thread));
+    const auto each = [&all = all, &indices = of_phase.at(use.phase)](const auto& visit) {
+        for (const uint32_t index : indices) {
+            visit(all[index]);
+        }
+    };
+    return weighed(each, std::move(shares), as_seen, since, until);
 }
 
 }  // namespace numascape

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -23,6 +24,20 @@ class SeenOnPages {
                                            std::vector<PageShares::Share> shares,
                                            uint64_t since = 0,
                                            uint64_t until = PageShares::kAlive) const;
+    struct PhaseOnPage {
+        uint32_t page;
+        uint32_t thread;
+        uint32_t phase;
+    };
+    // Whether samples added `by_time` tell how the thread used the page in this phase. Not if it
+    // used the page in very many phases.
+    bool tells(const PhaseOnPage& use) const;
+    // The shares in the counts of this phase. `as_seen` are those of all phases: if there are few
+    // samples in the phase, these count more.
+    std::vector<PageShares::Share> in_phase(const PhaseOnPage& use,
+                                            std::vector<PageShares::Share> shares,
+                                            const std::vector<PageShares::Share>& as_seen,
+                                            uint64_t since, uint64_t until) const;
 
   private:
     struct Used {
@@ -31,9 +46,20 @@ class SeenOnPages {
         double times;
         uint32_t samples;
     };
+    struct Seen {
+        std::vector<Used> all;
+        std::unordered_map<uint32_t, std::vector<uint32_t>> of_phase;  // indices, of `by_time`
+    };
+    static constexpr size_t kMaxPhases = 64;
+
+    template <typename Each>
+    static std::vector<PageShares::Share> weighed(const Each& each_used,
+                                                  std::vector<PageShares::Share> shares,
+                                                  const std::vector<PageShares::Share>& otherwise,
+                                                  uint64_t since, uint64_t until);
     static uint64_t key(uint32_t page, uint32_t thread) { return uint64_t{page} << 32 | thread; }
 
-    std::unordered_map<uint64_t, std::vector<Used>> seen_;
+    std::unordered_map<uint64_t, Seen> seen_;
 };
 
 }  // namespace numascape

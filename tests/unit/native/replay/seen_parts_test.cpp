@@ -119,6 +119,31 @@ TEST(SeenOnPages, WithoutSamplesOfBlocksBytesDecide) {
     EXPECT_EQ(weights(seen.as_seen(8, 1, shares)), by_bytes);  // another page
 }
 
+TEST(SeenOnPages, EachPhaseIsDividedByItsOwnSamples) {
+    SeenOnPages seen;
+    const auto sample = [](const SeenParts& parts, uint32_t phase, uint64_t time) {
+        SampleRecord record = sample_of(parts, 100, 16);
+        record.phase = phase;
+        record.time = time;
+        return record;
+    };
+    seen.add(7, 1, sample(seen_at(0x0), 1, 10), true);
+    seen.add(7, 1, sample(seen_at(0x40), 2, 20), true);
+    const std::vector<PageShares::Share> shares{{1, 64, PageParts::of(0, 64)},
+                                                {2, 64, PageParts::of(64, 64)}};
+    const auto all = seen.as_seen(7, 1, shares, 0, 100);
+    EXPECT_EQ(weights(all), (std::vector<double>{18, 18}));
+    // All 16 samples of the phase, and half of four that stand for the others.
+    EXPECT_EQ(weights(seen.in_phase({7, 1, 1}, shares, all, 0, 100)), (std::vector<double>{18, 2}));
+    EXPECT_EQ(weights(seen.in_phase({7, 1, 2}, shares, all, 0, 100)), (std::vector<double>{2, 18}));
+    EXPECT_FALSE(seen.tells({7, 1, 3}));
+    EXPECT_EQ(weights(seen.in_phase({7, 1, 3}, shares, all, 0, 100)), weights(all));
+    for (uint32_t phase = 3; phase < 100; ++phase) {
+        seen.add(7, 1, sample(seen_at(0x0), phase, 30), true);
+    }
+    EXPECT_FALSE(seen.tells({7, 1, 1})) << "very many phases";
+}
+
 PageShares::Share alive(uint32_t owner, const PageParts& parts, uint64_t begin, uint64_t end) {
     return {owner, static_cast<double>(end - begin), parts, begin, end};
 }
