@@ -47,7 +47,7 @@ SIZES = {"grid.cells": 800_000, "u": 160_000, "v": 240_000, "rows": 80_000, "min
 
 def interpreters() -> dict[str, Path]:
     """The interpreters here that names are known for, by version and path."""
-    found = {}
+    found: dict[str, Path] = {}
     for name in (sys.executable, "/usr/bin/python3", *(f"python{version}" for version in KNOWN)):
         path = shutil.which(name)
         if path is None:
