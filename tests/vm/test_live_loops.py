@@ -97,7 +97,7 @@ def test_damon_sees_which_memory_is_used(two: Seen) -> None:
     )
     assert used.join(at, on=["structure", "instance"])["reads"].sum() > 0
     assert sums["table"] > 0
-    # All of its memory was touched first on node 0.
-    assert set(trace.placement["node"]) == {0}
+    # Its memory was touched first on node 0. Another process may have read its libraries elsewhere.
+    assert set(trace.placement.join(at, on=["structure", "instance"])["node"]) == {0}
     assert "0.0–2.0 s" in trace.phases["name"].to_list()  # noqa: RUF001
     assert (step["left"], step["end"]) == ("0", 0)

@@ -115,8 +115,8 @@ void end_call() {
     }
 }
 
-// After a system call of the launcher, the thread stops with SIGTRAP. This signal must not be
-// blocked there, as the main thread blocks it in a handler of it: the kernel would take the
+// Before and after a system call of the launcher, the thread stops with SIGTRAP. This signal must
+// not be blocked there, as the main thread blocks it in a handler of it: the kernel would take the
 // program's handler away. All signals but faults wait. The call is started by a new program
 // counter, and over when the registers are back.
 void mask_signals_of_call(long request, long place) {
@@ -238,7 +238,7 @@ pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
             return found;
         }
         injection.signals.push_back(signal_that_came());
-        trace(injection.in_call ? PTRACE_SINGLESTEP : PTRACE_CONT, found, 0);
+        trace(injection.in_call ? PTRACE_SYSCALL : PTRACE_CONT, found, 0);
     }
 }
 }
