@@ -34,7 +34,11 @@ std::vector<PageShares::Share> OwnerCounts::shares(uint32_t page, Counter by, ui
     if (!seen_.tells(use)) {
         return last.shares;
     }
-    return seen_.in_phase(use, owners_.shares(page, since, until), last.shares, since, until);
+    auto shares = owners_.shares(page, since, until);
+    if (shares.size() != last.shares.size()) {  // in a damaged shard: an owner came since
+        last.shares = now();
+    }
+    return seen_.in_phase(use, std::move(shares), last.shares, since, until);
 }
 
 void OwnerCounts::add(uint32_t owner, uint32_t page, Counter by, CountPair counts) {
