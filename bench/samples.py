@@ -83,6 +83,11 @@ def compare(exact: Trace, sampled: Trace) -> list[tuple[float, float]]:
     return found
 
 
+def cpu_s(trace: Trace) -> float:
+    assert trace.info.times.cpu_s is not None
+    return trace.info.times.cpu_s
+
+
 def measure(program: Program, rounds: int, frequency: int) -> Measured:
     measured = Measured(program)
     options = ["--event", "task-clock", "--frequency", str(frequency)]
@@ -93,10 +98,10 @@ def measure(program: Program, rounds: int, frequency: int) -> Measured:
             sampled = recorded(program, Path(folder), "samples", options)
             info = sampled.info
             measured.native_s.append(native_s)
-            measured.ratios.append(info.times.cpu_s / native_s)
+            measured.ratios.append(cpu_s(sampled) / native_s)
             measured.samples.append(info.totals.reads + info.totals.writes)
             measured.cases += compare(exact, sampled)
-        measured.exact_ratio = exact.info.times.cpu_s / statistics.median(measured.native_s)
+        measured.exact_ratio = cpu_s(exact) / statistics.median(measured.native_s)
     return measured
 
 

@@ -118,6 +118,8 @@ def test_a_running_process_is_sampled_from_outside(programs: Path, attach: Any) 
         recording = attach(process.pid, *options)
         assert_added_by_halves(recording)
         assert sums(recording, "writes")["left"] == 0 < sums(recording, "writes")["target"]
+        assert recording.trace.info.times.cpu_s > 0
+        assert recording.trace.info.exit_status is None
         assert end(process) == ("right\n", 0)
 
 

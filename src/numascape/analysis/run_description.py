@@ -32,7 +32,8 @@ def _describe_times(info: TraceInfo) -> str:
     times = info.times
     if times.wall_s == 0:
         return ""  # no samples were possible
-    return f"{times.wall_s:.2f} s ({times.cpu_s:.2f} s of CPU{_describe_cost(times)}) "
+    cpu = "" if times.cpu_s is None else f" ({times.cpu_s:.2f} s of CPU{_describe_cost(times)})"
+    return f"{times.wall_s:.2f} s{cpu} "
 
 
 def _describe_end(exit_status: int | None) -> str:
@@ -40,7 +41,7 @@ def _describe_end(exit_status: int | None) -> str:
 
 
 def _describe_cost(times: Times) -> str:
-    if not times.native_cpu_s:
+    if times.cpu_s is None or not times.native_cpu_s:
         return ""
     return f", {times.cpu_s / times.native_cpu_s:.1f} times the {times.native_cpu_s:.2f} s without"
 

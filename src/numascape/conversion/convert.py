@@ -347,7 +347,7 @@ def _info(
         machine=session.machine,
         page_size=PAGE_BYTES,
         started=session.started,
-        times=Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s) if ended else Times(0.0, 0.0),
+        times=Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s) if ended else Times(0.0, None),
         exit_status=ended.exit_status if ended else None,
         processes=tuple(
             Process(number, shard.header["pid"], _valid(shard.program))

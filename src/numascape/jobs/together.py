@@ -79,7 +79,7 @@ def _info(infos: list[TraceInfo]) -> TraceInfo:
         times=dataclasses.replace(
             first.times,
             wall_s=max(info.times.wall_s for info in infos),
-            cpu_s=sum(info.times.cpu_s for info in infos),
+            cpu_s=sum(info.times.cpu_s or 0.0 for info in infos),
             native_cpu_s=None,
         ),
         exit_status=next((end for end in ends if end != 0), 0),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.binary import client_options
 from numascape.recorders.cpu_sampler import CpuSampler
+from numascape.recorders.process_time import ProcessTime
 from numascape.recorders.running import launch_error, why_not_started
 from numascape.recording.program import without_title
 from numascape.recording.session import Ended, Session
@@ -54,21 +54,20 @@ def attach(session: Session, pid: int, seconds: float | None) -> tuple[Ended, st
         str(seconds or 0),
     ]
     begin = time.monotonic()
-    before = _cpu_seconds(pid)
-    after = before
+    used = ProcessTime(pid)
     with signals_passed_on() as receiver:
         helper = subprocess.Popen(command)
         receiver.becomes(helper.pid)
         with CpuSampler(session.folder) as sampler:
             while helper.poll() is None:
-                after = _cpu_seconds(pid) or after
+                used.look()
                 time.sleep(0.02)
     if not session.shards():
         raise NumascapeError(why_not_started(session, f"process {pid}", helper.returncode))
     ended = Ended(
         exit_status=None,  # only its parent gets it
         wall_s=time.monotonic() - begin,
-        cpu_s=max(0.0, after - before),
+        cpu_s=used.seconds or 0.0,
         cpus=sampler.cpus(),
     )
     return ended, _failure(session, pid, helper.returncode)
@@ -88,13 +87,3 @@ def _failure(session: Session, pid: int, status: int) -> str:
             "is stopped or sleeps in a system call: it leaves when this thread runs again"
         )
     return ""
-
-
-def _cpu_seconds(pid: int) -> float:
-    """User and system time of the process so far (proc(5): fields 14 and 15); 0 if it has ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        ticks = int(fields[11]) + int(fields[12])
-    except (OSError, IndexError, ValueError):
-        return 0.0
-    return ticks / os.sysconf("SC_CLK_TCK")

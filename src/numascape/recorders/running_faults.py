@@ -23,6 +23,7 @@ from numascape.conversion.unseen import unseen_of_clock, unseen_of_faults, unsee
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
+from numascape.recorders.process_time import ProcessTime
 from numascape.recorders.sampled_events import SampledEvent
 from numascape.recorders.thread_switches import switches_often
 from numascape.recording.options import TASK_CLOCK
@@ -67,8 +68,12 @@ class _Watched:
     _maps: str = ""
     _before: int = field(default_factory=time.time_ns)
 
+    def __post_init__(self) -> None:
+        self.used = ProcessTime(self.pid)
+
     def note_changes(self) -> None:
         now = time.time_ns()
+        self.used.look()
         for key, event in (*self._mappings(), *self._threads()):
             if key not in self._seen:
                 self._seen.add(key)
@@ -165,6 +170,7 @@ def record_running(
             counts=counts,
             moments=0 if sampled else count_moments(events.filter("is_hinting")["time_ns"]),
             slice_ns=None if every_s is None else round(every_s * 1e9),
+            cpu_s=watched.used.seconds,
             options={"event": ",".join(event.name for event in sampled)} if sampled else {},
             unseen=[
                 *_unseen(log, hinting, sampled, with_faults),

@@ -25,6 +25,7 @@ from numascape.live.threads import read_threads
 from numascape.machine.sources import read_host
 from numascape.quantities import bytes_text, counted, percent
 from numascape.recorders.damon import CHECKS, MAX_FIRST, Monitor, watching
+from numascape.recorders.process_time import ProcessTime
 from numascape.recording.program import executable_of, started_as
 from numascape.samples.regions import Pages, RegionAccesses, first_regions, region_tables
 from numascape.signals import signals_noted
@@ -53,6 +54,9 @@ class _Watched:
     """The use of CPUs by the kernel's thread."""
     seconds: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.used = ProcessTime(self.target.pid)
+
     def name(self) -> None:
         """Name the memory of the process as it is now."""
         mappings = read_mappings(self.target, with_policies=False)
@@ -60,6 +64,7 @@ class _Watched:
             self.parts = Namer(self.target).parts(mappings, read_threads(self.target))
 
     def note_regions(self, monitor: Monitor, began: float) -> None:
+        self.used.look()
         found = monitor.regions()
         if len(found.starts):
             elapsed = round((time.monotonic() - began) * 1e9)
@@ -162,7 +167,7 @@ def _info(
         machine=machine,
         page_size=PAGE_BYTES,
         started=started,
-        times=Times(watched.seconds, 0.0),
+        times=Times(watched.seconds, watched.used.seconds),
         exit_status=None,
         processes=(Process(0, watched.target.pid, program),),
         totals=Totals(int(tables["accesses"]["reads"].sum()), 0, places, 1),

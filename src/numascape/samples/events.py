@@ -73,7 +73,7 @@ class Recording:
     `command` is the recording command, which contains that of the program. `blocks` has, by node,
     the ranges [first, end) of physical addresses of its memory. `unseen` are sentences for the
     reader, and `moments` and `options` are those of a trace's recorder. With `slice_ns`, phases are
-    time slices of this length.
+    time slices of this length. `cpu_s` is the CPU time of the run, if it is known.
     """
 
     events: list[Event]
@@ -87,4 +87,5 @@ class Recording:
     blocks: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     moments: int = 0
     slice_ns: int | None = None
+    cpu_s: float | None = None
     options: dict[str, str] = field(default_factory=dict)

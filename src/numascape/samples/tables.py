@@ -359,8 +359,8 @@ def _info(
         machine=recording.machine,
         page_size=PAGE_BYTES,
         started=recording.captured,
-        times=Times(max(samples["time_ns"].to_list()) / 1e9, 0.0),
-        exit_status=0,
+        times=Times(max(samples["time_ns"].to_list()) / 1e9, recording.cpu_s),
+        exit_status=None,
         processes=tuple(
             Process(number, image.pid, image.program) for number, image in enumerate(images)
         ),

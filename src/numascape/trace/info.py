@@ -69,10 +69,10 @@ class Host:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds with the recorder and, if known, CPU seconds without it."""
+    """Seconds with the recorder and, if known, CPU seconds with it and without it."""
 
     wall_s: Seconds
-    cpu_s: Seconds
+    cpu_s: Seconds | None
     native_cpu_s: Seconds | None = None
 
 
