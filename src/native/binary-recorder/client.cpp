@@ -131,6 +131,7 @@ void thread_started(void* drcontext) {
     if (is_release_thread()) {
         return;
     }
+    os::find_forbidden_ticks();
     const bool of_the_process = shard.is_of_this_process();
     static std::atomic<bool> first{true};
     const bool main_thread = first.exchange(false);

@@ -49,7 +49,8 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
 
 bool of_interest(void*, int number) {
     return number == SYS_execve || number == SYS_mlockall || number == SYS_munlockall ||
-           may_set_thread_pointer(number) || concerns_limits(number) || has_memory_effects(number);
+           number == SYS_prctl || may_set_thread_pointer(number) || concerns_limits(number) ||
+           has_memory_effects(number);
 }
 
 SystemCall call_of(void* drcontext, int number) {
@@ -83,6 +84,10 @@ bool before_call(void* drcontext, int number) {
         return made_by_kernel(drcontext, {true, result});
     } else if (number == SYS_munlockall) {
         locked_memory.end();
+    } else if (number == SYS_prctl) {
+        if (os::may_forbid_ticks(number, static_cast<long>(dr_syscall_get_param(drcontext, 0)))) {
+            os::expect_forbidden_ticks();
+        }
     } else if (may_set_thread_pointer(number)) {
         const uint64_t pointer = thread_pointer_to_set(drcontext);
         if (pointer != 0 && shard.is_of_this_process()) {

@@ -91,6 +91,9 @@ extern "C" __attribute__((visibility("hidden"))) void* numascape_unfollowed(long
                                                                             long first) {
     static long (*real)(long, ...) = nullptr;
     const auto function = next_of(real, "syscall");
+    if (os::may_forbid_ticks(number, first)) {
+        os::expect_forbidden_ticks();
+    }
     const bool followed = has_memory_effects(number) || concerns_process(number, first);
     return followed ? nullptr : reinterpret_cast<void*>(function);
 }

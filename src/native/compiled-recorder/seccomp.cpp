@@ -49,6 +49,9 @@ NUMASCAPE_EXPORTED int prctl(int option, ...) {
         a[i] = va_arg(list, long);
     }
     va_end(list);
+    if (os::may_forbid_ticks(SYS_prctl, option)) {
+        os::expect_forbidden_ticks();
+    }
     const long result = forbids_calls(SYS_prctl, option)
                             ? call_that_forbids_calls(SYS_prctl, a)
                             : os::call(SYS_prctl, a[0], a[1], a[2], a[3], a[4]);

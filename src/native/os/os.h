@@ -21,6 +21,7 @@
 
 #include "pages.h"
 #include "processor.h"
+#include "ticks.h"
 
 namespace numascape::os {
 

@@ -36,6 +36,7 @@ bool ShardWriter::open(int shard_file, int tables_file, const char* program, con
     header->flags = flags;
     header->pid = os::process_id();
     header->parent_pid = os::parent_process_id();
+    os::find_forbidden_ticks();
     header->start_ticks = header->last_ticks = os::ticks();
     header->start_ns = header->last_ns = os::realtime_ns();
     copy_string(header->parent_shard, sizeof header->parent_shard, parent);

@@ -25,8 +25,8 @@ inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, lo
     return result;
 }
 
-// Time-stamp counter; synchronised over the processors of every machine with constant_tsc.
-inline uint64_t ticks() {
+// The time-stamp counter: see ticks.h.
+inline uint64_t processor_ticks() {
     uint32_t low = 0;
     uint32_t high = 0;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time in ticks of the time-stamp counter. A thread may forbid itself to read the counter
+// (PR_SET_TSC), and so do all threads and programs that it starts. Our code then permits it for the
+// moment of its own reading.
+//
+// Included by os.h alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "processor.h"
+
+namespace numascape::os {
+
+// Hidden, as next_own_mapping.
+__attribute__((visibility("hidden"))) inline std::atomic<bool> ticks_may_be_forbidden{false};
+
+// Whether the system call may forbid this thread to read the counter.
+inline bool may_forbid_ticks(long number, long option) {
+    return number == SYS_prctl && static_cast<int>(option) == PR_SET_TSC;
+}
+
+inline bool are_ticks_forbidden() {
+    int mode = PR_TSC_ENABLE;
+    call(SYS_prctl, PR_GET_TSC, reinterpret_cast<long>(&mode));
+    return mode == PR_TSC_SIGSEGV;
+}
+
+// To be called before the program forbids it.
+inline void expect_forbidden_ticks() {
+    ticks_may_be_forbidden.store(true, std::memory_order_relaxed);
+}
+
+// For a thread that was there before us, or has it from the program that started this one.
+inline void find_forbidden_ticks() {
+    if (are_ticks_forbidden()) {
+        expect_forbidden_ticks();
+    }
+}
+
+// No handler of a signal of the program runs meanwhile: it would find the counter permitted.
+__attribute__((noinline, cold)) inline uint64_t forbidden_ticks() {
+    if (!are_ticks_forbidden()) {
+        return processor_ticks();
+    }
+    const uint64_t all = ~uint64_t{0};
+    uint64_t before = 0;
+    call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
+         reinterpret_cast<long>(&before), sizeof before);
+    call(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE);
+    const uint64_t ticks = processor_ticks();
+    call(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV);
+    call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
+    return ticks;
+}
+
+// Synchronised over the processors of every machine with constant_tsc.
+inline uint64_t ticks() {
+    return ticks_may_be_forbidden.load(std::memory_order_relaxed) ? forbidden_ticks()
+                                                                  : processor_ticks();
+}
+
+}  // namespace numascape::os
