@@ -44,6 +44,7 @@ from synthetic.write import write_pattern  # noqa: E402
 MADE_UP: dict[str, Callable[[], Pattern]] = {"heat": heat, "stencil": seismic}
 # Everything is drawn at once, and nothing lies over something else.
 AT_REST = ".phases-bar { position: static !important; }"
+WITHOUT_THE_RUN = "section:has(> dl.facts), dl.facts { display: none !important; }"
 
 
 # Where this checkout lies says nothing to a reader of the documents.
@@ -54,6 +55,16 @@ WITHOUT_FOLDERS = """(folder) => {
         if (data.includes(folder)) texts.currentNode.data = data.replaceAll(folder, "");
     }
 }"""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A reader's window, in CSS pixels, and how many dots of the screen a CSS pixel has."""
+
+    width: int
+    height: int
+    dots: float = 1
+    printed: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,8 @@ class Picture:
     """The second run of a page of two."""
     choice: str = ""
     """The label of what is chosen in the part."""
+    window: Window | None = None
+    """Photograph what this window shows first, without this machine's name."""
 
 
 PICTURES = (
@@ -137,6 +150,13 @@ PICTURES = (
         other=("seismic", "parallel", "-t", "16"),
     ),
     Picture("phases", ("seismic", "serial", "-t", "16"), "&phases=1", "wave.vx", phases_bar=True),
+    Picture("window-390", ("stencil",), window=Window(390, 1400, 1.5)),
+    Picture("window-390-dark", ("stencil",), scheme="dark", window=Window(390, 1400, 1.5)),
+    Picture("window-1280", ("stencil",), window=Window(1280, 1600)),
+    Picture("window-1920-dark", ("stencil",), scheme="dark", window=Window(1920, 1600)),
+    Picture("window-3840", ("stencil",), window=Window(3840, 2160, 0.5)),
+    # A4 without its margins.
+    Picture("printed", ("stencil",), window=Window(718, 1047, 1.5, printed=True)),
 )
 
 
@@ -195,9 +215,12 @@ def report_of(picture: Picture, folder: Path) -> Path:
 def photograph(browser: Browser, picture: Picture, report: Path) -> None:
     """Write the picture of the opened report as PNG."""
     # So high that everything is in the window: what is not is drawn when it is scrolled to.
-    height = 860 if picture.phases_bar else 4000
-    size = {"width": 1360, "height": height}
-    page = browser.new_page(viewport=size, color_scheme=picture.scheme, device_scale_factor=1.5)
+    window = picture.window or Window(1360, 860 if picture.phases_bar else 4000, 1.5)
+    size = {"width": window.width, "height": window.height}
+    page = browser.new_page(
+        viewport=size, color_scheme=picture.scheme, device_scale_factor=window.dots
+    )
+    page.emulate_media(media="print" if window.printed else "screen")
     page.goto(f"{report.as_uri()}#v=1{picture.address}")
     page.wait_for_selector("html[data-ready=yes]")
     if picture.structure:
@@ -209,7 +232,11 @@ def photograph(browser: Browser, picture: Picture, report: Path) -> None:
     page.mouse.move(0, 0)
     page.evaluate(WITHOUT_FOLDERS, f"{ROOT}/")
     file = IMAGES / f"{picture.name}.png"
-    if picture.phases_bar:
+    if picture.window:
+        page.add_style_tag(content=WITHOUT_THE_RUN)
+        page.wait_for_timeout(500)
+        page.screenshot(path=file)
+    elif picture.phases_bar:
         page.locator(".figure-grid").evaluate("grid => grid.scrollIntoView({ block: 'end' })")
         page.wait_for_timeout(500)
         page.screenshot(path=file)
@@ -226,7 +253,7 @@ def photograph(browser: Browser, picture: Picture, report: Path) -> None:
 
 def photograph_page(page: Page, file: Path) -> None:
     """From what stands out to the structures, without what this machine is called."""
-    page.add_style_tag(content="section:has(> dl.facts), dl.facts { display: none !important; }")
+    page.add_style_tag(content=WITHOUT_THE_RUN)
     top = page.locator("#standing-out").bounding_box()
     bottom = page.locator("table.structures").bounding_box()
     assert top

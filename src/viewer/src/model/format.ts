@@ -12,6 +12,11 @@ export function count(value: number): string {
   return whole(value);
 }
 
+/** A sentence whose numbers stay on one line with a "%" behind them. */
+export function withUnits(sentence: string): string {
+  return sentence.replace(/(\d) %/g, `$1${THIN}%`);
+}
+
 /** Three digits and a unit word: 12.3 k, 4.56 M, 7.8 G. */
 export function short(value: number): string {
   if (value < 10_000) return value < 100 && value % 1 ? three(value) : whole(value);

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+import { withUnits } from "../../model/format";
 
-/** A sentence with what stands between backticks as code. */
+// Longer code must be divided between lines on a telephone.
+const SHORT = 30;
+
+/** A sentence with what stands between backticks as code. A line never ends before a "%". */
 export function Sentence({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? code(part, i) : withUnits(part)))}</>;
+}
+
+function code(part: string, key: number) {
   return (
-    <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>
+    <code key={key} className={part.length <= SHORT ? "short" : undefined}>
+      {part}
+    </code>
   );
 }
 
