@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.page_numbers import page_numbers
-from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_USER_SHARE
+from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_ORDERED_SHARE, MIN_USER_SHARE
 
 ELEMENTS = 1 << 23
 """Maximum number of elements of a matrix. Of larger structures, it has runs of neighbouring pages,
@@ -83,6 +83,20 @@ class PageUse:
     def together(self) -> npt.NDArray[np.bool_]:
         """Whether each page, except the first, directly follows the one before (P - 1)."""
         return np.asarray((np.diff(self.instance) == 0) & (np.diff(self.page) == 1))
+
+    @cached_property
+    def usual_users(self) -> list[list[int]]:
+        """The sets of threads that use a page together, most accesses first.
+
+        Together, they have MIN_ORDERED_SHARE of the accesses. So a page at the border of two parts
+        is not among them.
+        """
+        sets, at = np.unique(self.users, axis=0, return_inverse=True)
+        weight = np.bincount(at.ravel(), weights=self.weight, minlength=len(sets))
+        order = np.argsort(-weight, kind="stable")
+        before = np.cumsum(weight[order]) - weight[order]
+        usual = order[before < MIN_ORDERED_SHARE * weight.sum()]
+        return [self.threads[sets[number]].tolist() for number in usual]
 
 
 def page_use(rows: pl.DataFrame) -> PageUse:

@@ -26,7 +26,7 @@ from numascape.findings.pattern import (
 from numascape.findings.run_facts import RunFacts
 from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage
-from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_LINE_PAIRS
+from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_FOREIGN_SHARE, MIN_LINE_PAIRS
 from numascape.findings.work import busiest_phase, measured_work
 from numascape.quantities import share_of
 from numascape.trace.format import PAGE_BYTES
@@ -90,6 +90,27 @@ class Subject:
         if found in (Pattern.CHANGING, Pattern.GROUPS):
             shared = shared or looks_up_in_main_stage(self.run.trace, self.rows)
         return Pattern.SHARED if shared else found
+
+    @property
+    def is_shared_by_all(self) -> bool:
+        """Whether all threads share its pages, although some of them may use it less than others.
+
+        An example is a triangle: all threads use the first pages, and only one uses the last ones.
+        If the first toucher of a page does most of the work on it, the pages are local enough.
+        """
+        if self.pattern is not Pattern.GROUPS:
+            return self.pattern is Pattern.SHARED
+        return self._used_by_all and self.far_from(MIN_FOREIGN_SHARE)
+
+    @property
+    def is_shared_by_groups(self) -> bool:
+        """Whether different pages have different groups of users."""
+        return self.pattern is Pattern.GROUPS and not self._used_by_all
+
+    @property
+    def _used_by_all(self) -> bool:
+        """Whether the usual users of some of its pages are all of its threads."""
+        return len(self.threads) in map(len, self.use.usual_users)
 
     @cached_property
     def looked_up(self) -> bool:

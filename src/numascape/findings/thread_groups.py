@@ -6,12 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
 from numascape.findings.page_use import PageUse
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run
-from numascape.findings.thresholds import MIN_ORDERED_SHARE
 
 
 def has_separate_groups(run: Run) -> bool:
@@ -30,24 +27,13 @@ def has_separate_groups(run: Run) -> bool:
 def thread_group_sizes(uses: Iterable[PageUse]) -> list[int]:
     """The sizes of groups of threads, largest first; threads that use the same page are in one.
 
-    Of each structure, the most usual sets of users count, up to MIN_ORDERED_SHARE of its accesses:
-    a page at the border of two parts joins no groups.
+    Only the usual sets of users count: a page at the border of two parts joins no groups.
     """
     group: dict[int, int] = {}
     for use in uses:
         for thread in use.threads.tolist():
             group.setdefault(thread, thread)
-        for users in _usual_users(use):
+        for users in use.usual_users:
             joined = {group[thread] for thread in users}
             group = {t: min(joined) if g in joined else g for t, g in group.items()}
     return sorted(Counter(group.values()).values(), reverse=True)
-
-
-def _usual_users(use: PageUse) -> list[list[int]]:
-    """The sets of threads that use a page together, most accesses first, up to the share."""
-    sets, at = np.unique(use.users, axis=0, return_inverse=True)
-    weight = np.bincount(at.ravel(), weights=use.weight, minlength=len(sets))
-    order = np.argsort(-weight, kind="stable")
-    before = np.cumsum(weight[order]) - weight[order]
-    usual = order[before < MIN_ORDERED_SHARE * weight.sum()]
-    return [use.threads[sets[number]].tolist() for number in usual]

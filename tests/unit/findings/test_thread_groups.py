@@ -58,13 +58,39 @@ def test_a_group_must_fit_on_a_node(cpus: int | None, fit: bool) -> None:
 
 def shared(written: int, *sets: list[list[int]]) -> list[Finding]:
     """Findings of structures whose pages have these users; thread 4 touched them first."""
+    return [f for f in of_users(written, *sets) if f.kind is Kind.SHARED_BY_GROUPS]
+
+
+def of_users(written: int, *sets: list[list[int]]) -> list[Finding]:
     pattern = Pattern("grid", 5)
     for number, users in enumerate(sets):
         s = pattern.structure(f"S{number}", len(users))
         page, thread = np.nonzero(np.array(users))
         pattern.access(s, page, thread, 40_000, written)
         pattern.touch(s, np.arange(len(users)), 4)
-    return [f for f in findings_of(run_of(pattern)) if f.kind is Kind.SHARED_BY_GROUPS]
+    return findings_of(run_of(pattern))
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"), [(0, Kind.SHARED_READ_MOSTLY), (900, Kind.SHARED_WRITTEN)]
+)
+def test_threads_that_use_less_of_what_all_use_are_no_groups(written: int, kind: Kind) -> None:
+    """As in a triangle: all threads use the first pages, and only the last thread uses all."""
+    triangle = [[1] * 4] * 25 + [[0, 1, 1, 1]] * 25 + [[0, 0, 1, 1]] * 25 + [[0, 0, 0, 1]] * 25
+    found = {f.kind for f in of_users(written, triangle) if f.structure is not None}
+    assert found - {Kind.HOT_PAGES} == {kind}
+
+
+def test_threads_with_most_of_their_pages_need_no_spreading() -> None:
+    """All look up all pages, but the main user of each page touched it first."""
+    pattern = Pattern("owned", 4)
+    s = pattern.structure("S", 400)
+    for part in range(4):
+        pages = np.arange(100 * part, 100 * part + 100)
+        for thread in range(4):
+            pattern.access(s, pages, thread, 60_000 if thread == part else 15_000, 900)
+        pattern.touch(s, pages, part)
+    assert not [f for f in findings_of(run_of(pattern)) if f.structure is not None]
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,8 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         **known,
     )
     found.far_from = lambda share: Subject.far_from(found, share)
+    found.is_shared_by_all = pattern is Pattern.SHARED
+    found.is_shared_by_groups = pattern is Pattern.GROUPS
     return found
 
 

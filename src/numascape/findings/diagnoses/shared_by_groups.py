@@ -13,7 +13,6 @@ from numascape.findings.advice import (
 from numascape.findings.description import who_shares
 from numascape.findings.diagnoses.shared_written import already_spread, written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
-from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thread_groups import has_separate_groups
 from numascape.findings.thresholds import MAX_WRITTEN_SHARE, MIN_FOREIGN_SHARE
@@ -21,7 +20,7 @@ from numascape.findings.thresholds import MAX_WRITTEN_SHARE, MIN_FOREIGN_SHARE
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    if subject.pattern is not Pattern.GROUPS or already_spread(subject):
+    if not subject.is_shared_by_groups or already_spread(subject):
         return None
     # If two threads share a page, the one that touched it first does half of the work.
     if not subject.far_from(MIN_FOREIGN_SHARE / 2):

@@ -7,14 +7,13 @@ from numascape.findings.advice import interleave_pages, replicate
 from numascape.findings.description import who_shares
 from numascape.findings.diagnoses.shared_written import already_spread, written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
-from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MAX_EVEN_SHARE_RATIO, MAX_WRITTEN_SHARE, sureness
 
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    if subject.pattern is not Pattern.SHARED or already_spread(subject):
+    if not subject.is_shared_by_all or already_spread(subject):
         return None
     written = written_share(subject)
     if written > MAX_WRITTEN_SHARE:

@@ -9,7 +9,6 @@ from numascape.findings.advice import interleave_pages, scatters, use_contiguous
 from numascape.findings.description import who_shares
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.parts_in_pages import knows_lines
-from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     MAX_EVEN_SHARE_RATIO,
@@ -29,7 +28,7 @@ _ELEMENT = 4
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
-    if subject.pattern is not Pattern.SHARED or already_spread(subject):
+    if not subject.is_shared_by_all or already_spread(subject):
         return None
     written = written_share(subject)
     if written <= MAX_WRITTEN_SHARE:
