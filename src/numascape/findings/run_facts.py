@@ -99,12 +99,18 @@ class RunFacts:
     @cached_property
     def takes_next_part(self) -> bool:
         """Whether threads of a program without OpenMP take the next part when they are free."""
-        files = self.trace.source_lines.select("function", "file").unique()
-        return not self.openmp and any(
-            self.sources.takes_next_part(file)
-            for function, file in files.iter_rows()
-            if not is_library_code(function, file)
-        )
+        return not self.openmp and any(map(self.sources.takes_next_part, self._own_files))
+
+    @cached_property
+    def waits_for_work(self) -> bool:
+        """Whether threads of a program without OpenMP wait for work from a queue or a channel."""
+        return not self.openmp and any(map(self.sources.waits_for_work, self._own_files))
+
+    @cached_property
+    def _own_files(self) -> list[str]:
+        """The source files of the program's own code."""
+        files = self.trace.source_lines.select("function", "file").unique(maintain_order=True)
+        return [file for function, file in files.iter_rows() if not is_library_code(function, file)]
 
     def region(self, phase: int) -> Place | None:
         """The parallel region or marked phase of this number, if its line is known."""

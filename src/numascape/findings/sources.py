@@ -34,6 +34,12 @@ _NEXT_TASK = re.compile(
     r"(?:\.|->)(?:pop|pop_front|pop_back|try_pop)\s*\(\s*\)|\.lock\(\)(?:\.unwrap\(\))?\.recv\("
 )
 _LOCKS = re.compile(r"\b(?:mutex|Mutex|lock_guard|unique_lock|scoped_lock|pthread_mutex_lock)\b")
+_RING = re.compile(
+    r"(?P<at>\b[\w.>-]+)\s*=\s*\(\s*(?P=at)\s*\+\s*1\s*\)\s*[%&]|\[[\w.>-]+\+\+\s*[%&]"
+)
+"""A place in a ring is counted up, as for the head of a queue in an array."""
+_WAITS = re.compile(r"\b(?:pthread_cond_wait|cnd_wait|condition_variable(?:_any)?)\b")
+_RECEIVES = re.compile(r"\.(?:recv|recv_timeout|try_recv)\s*\(|\bwait_dequeue\s*\(")
 _POOL = re.compile(
     r"\bstd::(?:async|execution::par)\b|\b(?:tbb|rayon|taskflow)::|\basio::(?:post|thread_pool)\b"
 )
@@ -190,11 +196,23 @@ class Sources:
         They count up a number that is atomic or has a lock, take tasks from a queue with a lock, or
         are threads of a known library. For OpenMP, see `deals_out_tasks` and `has_dynamic_loop`.
         """
-        lines = self.files.lines(file) if self.files and file else None
-        text = "\n".join(line for line in lines or () if not _COMMENT.match(line))
+        text = self._code(file)
         if any(words.search(text) for words in (_NEXT_NUMBER, _NEXT_LOCKED, _POOL)):
             return True
         return bool(_NEXT_TASK.search(text) and _LOCKS.search(text))
+
+    def waits_for_work(self, file: str) -> bool:
+        """Whether threads of this file wait until a queue or a channel has work for them.
+
+        How much a thread then does depends on when work comes, and on who is free.
+        """
+        text = self._code(file)
+        return bool(_RECEIVES.search(text) or (_WAITS.search(text) and _RING.search(text)))
+
+    def _code(self, file: str) -> str:
+        """The file without lines of comments; empty if it cannot be read."""
+        lines = self.files.lines(file) if self.files and file else None
+        return "\n".join(line for line in lines or () if not _COMMENT.match(line))
 
     def _directives(self, region: Place | None) -> list[tuple[str, str]]:
         """The region's own directives, with their continuation, and what follows `omp`."""

@@ -65,6 +65,8 @@ def with_source(run: Run, schedule: Schedule | None, *, dynamic: bool = False) -
         has_dynamic_loop=lambda _: dynamic,
         deals_out_tasks=lambda _: False,
         waits=lambda *_: False,
+        takes_next_part=lambda _: False,
+        waits_for_work=lambda _: False,
     )
     run.__dict__["sources"] = found
     return run
@@ -191,6 +193,12 @@ def test_a_pool_balances_time() -> None:
     run.__dict__["takes_next_part"] = True
     assert not load_imbalance.diagnose(run)
     assert not changing_users._taken_by_pool(subject_of(run))
+
+
+def test_threads_that_wait_for_work_do_not_wait_for_each_other() -> None:
+    run = uneven()
+    run.__dict__["waits_for_work"] = True
+    assert not load_imbalance.diagnose(run)
 
 
 def random_users() -> Any:

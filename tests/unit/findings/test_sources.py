@@ -229,6 +229,26 @@ def test_threads_take_the_next_part_when_they_are_free(
     assert not Sources(None).takes_next_part(file)
 
 
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("pthread_cond_wait(&q.some, &q.lock);\nq.head = (q.head + 1) % size;", True),
+        ("cnd_wait(&q->some, &q->lock);\njob = q->jobs[q->head++ % size];", True),
+        ("std::condition_variable some;\nhead = (head + 1) & mask;", True),
+        ("pthread_cond_wait(&all, &lock);\narrived = 0;", False),  # a barrier
+        ("next = (head + 1) % size;\npthread_cond_wait(&all, &lock);", False),
+        ("head = (head + 1) % size;", False),  # of one thread
+        ("while let Ok(job) = jobs.recv() {", True),
+        ("// jobs.recv()", False),
+        ("", False),
+    ],
+)
+def test_threads_wait_until_there_is_work(written: Written, text: str, waits: bool) -> None:
+    sources, file = written(f"{text}\n")
+    assert sources.waits_for_work(file) is waits
+    assert not Sources(None).waits_for_work(file)
+
+
 SHRINKS = """\
 void eliminate(double *a, int n) {
   for (int k = 0; k < n; k++) {

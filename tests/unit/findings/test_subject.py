@@ -159,7 +159,10 @@ def test_who_takes_the_next_part_is_said_by_the_program_itself(
     run: Any = SimpleNamespace(
         openmp=openmp, sources=sources, trace=SimpleNamespace(source_lines=lines)
     )
+    run._own_files = cast(Any, Run._own_files).func(run)
     assert cast(Any, Run.takes_next_part).func(run) is takes
+    sources.waits_for_work = sources.takes_next_part
+    assert cast(Any, Run.waits_for_work).func(run) is takes
 
 
 def test_the_borders_that_a_stencil_reads_are_not_dealt_out() -> None:

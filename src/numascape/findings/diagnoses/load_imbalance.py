@@ -127,8 +127,8 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         return None  # a dynamic schedule balances time: fewer accesses do not mean less work
     if schedule is None and run.has_dynamic_loop(phase):
         return None  # its loop calls the function with most of the accesses
-    if run.deals_out_tasks(phase) or run.takes_next_part or _users_change(run, phase):
-        return None  # so do tasks and thread pools
+    if _takes_work_when_free(run, phase):
+        return None  # so do tasks, queues and thread pools
     saved = 1 - counts.mean() / counts.max()
     where = "The threads" if run.trace.phases.height == 1 else f"In {name}, the threads"
     return Finding(
@@ -156,6 +156,12 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
 
 def _share(run: Run, counts: np.ndarray) -> float:  # type: ignore[type-arg]
     return share_of(float(counts.sum()), run.accesses)
+
+
+def _takes_work_when_free(run: Run, phase: int) -> bool:
+    if run.deals_out_tasks(phase) or run.takes_next_part or run.waits_for_work:
+        return True
+    return _users_change(run, phase)
 
 
 def _users_change(run: Run, phase: int) -> bool:
