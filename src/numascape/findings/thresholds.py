@@ -293,8 +293,8 @@ MIN_DIVIDED_SHARE = 0.5
 compared: what happens in the other ones is less important."""
 
 MIN_HUGE_PAGES = 4
-"""Whole 2 MiB pages in a structure, from which false sharing of them is reported. Smaller
-structures fit into the last-level cache of most server processors."""
+"""Whole 2 MiB pages that a structure has at any address, from which false sharing of them is
+reported. Smaller structures fit into the last-level cache of most server processors."""
 
 MIN_ONE_NODE_SHARE = 0.75
 """Share of the accesses that the memory of one node serves, from which it is the bottleneck, if

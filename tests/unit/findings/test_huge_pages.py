@@ -41,6 +41,19 @@ def test_only_whole_huge_pages_count() -> None:
     assert loss(subject(512, 511 << 12)) == (0.0, 0)
 
 
+@pytest.mark.parametrize(
+    ("pages", "address", "found"),
+    [(2048, 0, True), (2559, 1 << 12, True), (2558, 1 << 12, False), (2558, 511 << 12, False)],
+)
+def test_chance_does_not_decide_whether_there_are_four_huge_pages(
+    monkeypatch: pytest.MonkeyPatch, pages: int, address: int, found: bool
+) -> None:
+    """2558 pages have four whole huge pages at most addresses, and three at some."""
+    monkeypatch.setattr(huge_page_false_sharing, "pin", lambda _: "")
+    monkeypatch.setattr(huge_page_false_sharing, "loss", lambda _: (0.5, 4))
+    assert (diagnose(subject(pages, address)) is not None) is found
+
+
 def test_threads_of_one_node_are_one_user() -> None:
     near = SimpleNamespace(observed=True, thread_node=np.array([9, 9, 1, 9, 9, 1]))
     assert loss(subject(nodes=near)) == (0.0, 4)
