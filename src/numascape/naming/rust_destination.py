@@ -4,6 +4,7 @@
 from tree_sitter import Node
 
 from numascape.naming.destination import Destination, DestinationKind, DestinationQuery, tidy
+from numascape.naming.loop_elements import container_of
 from numascape.naming.sources import (
     DEEPEST_NODE,
     Source,
@@ -45,7 +46,7 @@ def find_destination(
             return (
                 None
                 if left is None
-                else Destination(DestinationKind.VARIABLE, tidy(text(left) + suffix))
+                else Destination(DestinationKind.VARIABLE, tidy(_name(left) + suffix))
             )
         if parent.type == "expression_statement":
             return _worked_on(node, suffix)
@@ -90,6 +91,12 @@ def _variable(declaration: Node, value: Node, suffix: str) -> Destination | None
     return Destination(DestinationKind.VARIABLE, name)
 
 
+def _name(place: Node) -> str:
+    """The text of a place; for the variable of a loop, that of the container's element."""
+    looped = container_of(place)
+    return text(place) if looped is None else text(looped[0]) + looped[1]
+
+
 def _is_returned(declaration: Node, name: str) -> bool:
     """Whether the function's last expression is the variable `name`."""
     for node in ancestors(declaration):
@@ -114,7 +121,7 @@ def _worked_on(expression: Node, suffix: str) -> Destination | None:
     is_name = node != expression and node.type in ("identifier", "field_expression", "self")
     is_part = node != expression and node.type == "index_expression"
     return (
-        Destination(DestinationKind.VARIABLE, tidy(text(node) + suffix))
+        Destination(DestinationKind.VARIABLE, tidy(_name(node) + suffix))
         if is_name or is_part
         else None
     )

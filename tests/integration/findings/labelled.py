@@ -203,8 +203,9 @@ def in_words_of(labelled: frozenset[str], findings: Iterable[Finding]) -> list[F
 
     def called(finding: Finding) -> str:
         name = _plain(finding.name)
-        member = name.rpartition(".")[2]
-        return member if name not in labelled and member in labelled else name
+        parts = name.split(".")
+        endings = (".".join(parts[start:]) for start in range(len(parts)))
+        return next((ending for ending in endings if ending in labelled), name)
 
     return [replace(finding, name=called(finding)) for finding in findings]
 

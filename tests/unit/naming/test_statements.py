@@ -134,6 +134,15 @@ CPP = [
     ("thread_local auto *scratch = @new char[n];", "scratch"),
     ("std::string s = a @+ b;", "s"),
     ("auto f = [&] { inner = @new double[n]; };", "inner"),
+    ("for (Shard &shard : shards) shard.slots.@resize(n);", "shards[].slots"),
+    ("for (auto &&shard : this->shards) { shard.slots.@resize(n); }", "shards[].slots"),
+    ("for (auto &row : grid->rows) row.@assign(n, 0.0);", "grid->rows[]"),
+    ("for (auto &[key, list] : lists) list.@resize(n);", "lists[]"),
+    ("for (auto *shard : shards) shard->slots = @new Slot[n];", "shards[]->slots"),
+    ("for (auto &p : planes) for (auto &row : p.rows) row.@resize(n);", "planes[].rows[]"),
+    ("for (auto copy : rows) copy.@resize(n);", "copy"),
+    ("for (auto &row : make(n)) row.@resize(n);", "row"),
+    ("for (auto &row : rows) v.@resize(n);", "v"),
 ]
 
 FORTRAN = [
@@ -168,6 +177,9 @@ RUST = [
     ("let (a, b) = @split(n);", "(a, b)"),
     ("@fill(&mut v, n);", "fill()"),
     ("static TABLE: Vec<u8> = @make();", "TABLE"),
+    ("for shard in &mut shards { shard.slots = @vec![0; n]; }", "shards[].slots"),
+    ("for (k, row) in self.rows.iter_mut().enumerate() { row.@resize(n, k); }", "self.rows[]"),
+    ("for row in made() { row.@resize(n, 0); }", "row"),
 ]
 
 
