@@ -88,6 +88,10 @@ MIN_CACHE_RESIDENT_BYTES = 128
 """Smallest size of a cache-resident structure that is reported, and of data that is handed on. Two
 lines or less are a pointer, a lock or a few scalars, which nobody places."""
 
+SECOND_LEVEL_BYTES = 256 << 10
+"""Bytes of all structures with similar reuse that stay in the cache of a core together: the other
+half of the cache is for them."""
+
 MAX_NEGLIGIBLE_SIZE = 0.05
 """Size of a structure, relative to all structures with similar reuse, up to which it counts as
 cache-resident: loops over all of them fetch at most a twentieth of their lines for it."""

@@ -184,6 +184,14 @@ def fits_the_cache(size: float) -> bool:
     return is_cache_resident(subject_of(run_of(pattern)))
 
 
+def fit_the_cache_together(beside: float) -> bool:
+    """A structure of 32 pages, and another one that is used as often, such as swapped arrays."""
+    pattern = Pattern("cached", 4)
+    cached(pattern, 32, 100)
+    cached(pattern, round(beside / PAGE), 100, "B")
+    return is_cache_resident(subject_of(run_of(pattern)))
+
+
 def is_reused(times: float) -> bool:
     pattern = Pattern("cached", 4)
     cached(pattern, 16, times)
@@ -192,8 +200,8 @@ def is_reused(times: float) -> bool:
 
 def does_not_compete(ratio: float) -> bool:
     pattern = Pattern("cached", 4)
-    cached(pattern, 20, 640)
-    cached(pattern, 20, 640 / ratio, "B")
+    cached(pattern, 32, 640)
+    cached(pattern, 40, 640 / ratio, "B")
     return is_cache_resident(subject_of(run_of(pattern)))
 
 

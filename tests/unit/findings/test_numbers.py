@@ -151,21 +151,21 @@ def test_a_cache_holds_what_is_used_most() -> None:
     assert stay(resident("A", 32, 16))  # 128 KiB
     assert not stay(resident("A", 33, 16))
     assert not stay(resident("A", 32, 15))
-    # What is used more than a quarter as often competes.
-    assert not stay(resident("A", 20, 80), resident("B", 13, 21))
-    assert stay(resident("A", 20, 80), resident("B", 12, 21))
-    assert stay(resident("A", 20, 80), resident("B", 13, 20))
+    # What is used more than a quarter as often competes: together, they have 256 KiB.
+    assert not stay(resident("A", 31, 80), resident("B", 34, 21))
+    assert stay(resident("A", 31, 80), resident("B", 33, 21))
+    assert stay(resident("A", 31, 80), resident("B", 34, 20))
     # Not what one thread uses alone.
-    assert stay(resident("A", 20, 80), resident("B", 13, 80, threads=1))
+    assert stay(resident("A", 31, 80), resident("B", 34, 80, threads=1))
     # A twentieth of the others hardly matters.
     assert stay(resident("A", 5, 80), resident("B", 100, 80))
     assert not stay(resident("A", 6, 80), resident("B", 119, 80))
     # But what does not fit at all does not stay.
     assert stay(resident("A", 32, 80), resident("B", 1000, 80))
     assert not stay(resident("A", 33, 80), resident("B", 1000, 80))
-    other = resident("B", 13, 80)
+    other = resident("B", 34, 80)
     other.owner = Owner.RUNTIME
-    assert stay(resident("A", 20, 80), other)
+    assert stay(resident("A", 31, 80), other)
 
 
 def test_counted_lines_decide_whether_it_is_cache_resident() -> None:

@@ -49,6 +49,7 @@ CASES = {
     "MAX_PART_OF_PAGES": Case(lambda part: runs.main_works(1.0, part), 0.59, 0.61, True),
     "MIN_WORK_AFTER_FILL": Case(fills.is_used_enough_after_fill, 0.98, 1.02, True),
     "DEFAULT_CACHE_BYTES": Case(runs.fits_the_cache, 31 << 12, 33 << 12, False),
+    "SECOND_LEVEL_BYTES": Case(runs.fit_the_cache_together, 31 << 12, 33 << 12, False),
     "MIN_CACHE_RESIDENT_SHARE": Case(runs.cached_is_reported, 0.049, 0.051, True),
     "MIN_CACHE_RESIDENT_BYTES": Case(runs.size_is_reported, 127, 128, True),
     "MAX_NEGLIGIBLE_SIZE": Case(runs.is_negligible, 4 / 81, 4 / 79, False),

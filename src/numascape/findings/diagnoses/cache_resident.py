@@ -17,6 +17,7 @@ from numascape.findings.thresholds import (
     MIN_CACHE_RESIDENT_BYTES,
     MIN_CACHE_RESIDENT_SHARE,
     MIN_REUSE,
+    SECOND_LEVEL_BYTES,
     sureness,
 )
 from numascape.quantities import bytes_text, percent
@@ -46,7 +47,7 @@ def is_cache_resident(subject: Subject) -> bool:
         if other is not subject and other.owner is Owner.PROGRAM and len(other.threads) > 1
     )
     beside = sum(one.size for one in hotter if one.reuse * MAX_REUSE_RATIO > again)
-    return size + beside <= DEFAULT_CACHE_BYTES or size <= MAX_NEGLIGIBLE_SIZE * beside
+    return size + beside <= SECOND_LEVEL_BYTES or size <= MAX_NEGLIGIBLE_SIZE * beside
 
 
 def is_written_by_several(subject: Subject) -> bool:
