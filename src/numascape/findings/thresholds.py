@@ -187,6 +187,10 @@ MIN_HOT_RATIO = 1.5
 """Ratio of the busiest of equally long parts to the mean, from which pages are used unevenly. The
 node of that part then needs 1.5 times the mean time."""
 
+MAX_HOT_SHARE = 0.25
+"""Largest share of the pages that has half of the accesses, for these pages to be hot. A page among
+them is then used three times as often as another one. With even use, it is half of the pages."""
+
 MIN_IMBALANCE = 1.4
 """Ratio of the busiest thread's accesses in a phase to the mean, from which the load is imbalanced.
 With perfect balance the phase would take at most 1 / 1.4 = 71 % of its time."""

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from numascape.findings import Finding, Kind, examine, findings_of
@@ -298,9 +299,20 @@ def divided_phases_matter(share: float) -> bool:
 
 
 def is_hot(ratio: float) -> bool:
-    pattern = Pattern("hot", 4)
+    """Of each quarter, some pages have all accesses; the first quarter has `ratio` of the mean."""
     page = np.arange(400)
-    reads = np.where(page < 100, ratio / 4, (1 - ratio / 4) / 3) * 1_000_000
+    reads = np.where(page < 100, ratio, (4 - ratio) / 3) * 300_000
+    return _has_hot_pages(np.where(page % 100 < 30, reads, 4))
+
+
+def is_concentrated(share: float) -> bool:
+    """Half of the accesses go to this share of the pages."""
+    hot = np.arange(400) < round(400 * share)
+    return _has_hot_pages(np.where(hot, 0.5 / share, 0.5 / (1 - share)) * 300_000)
+
+
+def _has_hot_pages(reads: npt.NDArray[np.float64]) -> bool:
+    pattern = Pattern("hot", 4)
     all_read(pattern, 400, reads.round().astype(np.int64)[None, :])
     return hot_pages.diagnose(subject_of(run_of(pattern))) is not None
 

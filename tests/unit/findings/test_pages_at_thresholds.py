@@ -85,9 +85,9 @@ def test_parts_of_equal_length_and_of_equal_accesses() -> None:
     assert hot_pages.half_of_accesses(heavy([1, 2, 3, 2, 1])) == 2
 
 
-def hot(pages: int, first: int = 3, instances: int = 1, pattern: Pattern = Pattern.SHARED) -> Any:
-    """Two threads use all pages, the first half of them `first` times as much."""
-    counts = [first if page < pages / 2 else 1 for page in range(pages)]
+def hot(pages: int, first: int = 5, instances: int = 1, pattern: Pattern = Pattern.SHARED) -> Any:
+    """Two threads use all pages, the first quarter of them `first` times as much."""
+    counts = [first if page < pages / 4 else 1 for page in range(pages)]
     return SimpleNamespace(
         pattern=pattern,
         use=heavy(counts),
@@ -102,32 +102,32 @@ def hot(pages: int, first: int = 3, instances: int = 1, pattern: Pattern = Patte
 
 
 def test_hot_pages_are_more_than_a_cache_holds() -> None:
-    # Half of the accesses go to two thirds of the first half: 32 pages, which are 128 KiB, and 33.
-    assert hot_pages.diagnose(hot(96)) is None
-    found = hot_pages.diagnose(hot(98))
+    # Half of the accesses go to a fifth of the pages: 32 pages, which are 128 KiB, and 33.
+    assert hot_pages.diagnose(hot(160)) is None
+    found = hot_pages.diagnose(hot(164))
     assert found is not None
-    assert found.even_parts == pytest.approx((0.0, 1 / 3, 1.0))
+    assert found.even_parts == pytest.approx((0.0, 0.2, 1.0))
     assert found.nearer == 100  # of 300, what is above the mean: 1 - 1 / 1.5
     assert found.confidence == 0.5
-    assert hot_pages.diagnose(hot(98, instances=2)) is None
-    assert hot_pages.diagnose(hot(98, pattern=Pattern.SPLIT)) is None
+    assert hot_pages.diagnose(hot(164, instances=2)) is None
+    assert hot_pages.diagnose(hot(164, pattern=Pattern.SPLIT)) is None
 
 
 def test_hot_pages_are_said_with_the_ends_of_the_first_parts() -> None:
-    two = hot_pages.diagnose(hot(98))
+    two = hot_pages.diagnose(hot(164))
     assert two is not None
-    assert "Half of the accesses go to 34 % of its pages. If it is split into 2 parts" in two.why
+    assert "Half of the accesses go to 20 % of its pages. If it is split into 2 parts" in two.why
     assert "the busiest part has 1.5 times the mean number of accesses" in two.why
-    assert "They end at 0, 0.333, 1 of its length" in two.fixes[0].text
-    assert [evidence.value for evidence in two.evidence] == pytest.approx([33 / 98, 1.5])
-    many = hot(120)
+    assert "They end at 0, 0.2, 1 of its length" in two.fixes[0].text
+    assert [evidence.value for evidence in two.evidence] == pytest.approx([33 / 164, 1.5])
+    many = hot(180)
     many.threads = (0, 1, 2)
     three = hot_pages.diagnose(many)
     assert three is not None
     assert len(three.even_parts) == 4
-    assert "They end at 0, 0.222, 0.444, ... of its length" in three.fixes[0].text
+    assert "They end at 0, 0.133, 0.333, ... of its length" in three.fixes[0].text
     # Fewer than four pages for each thread cannot show it.
-    many.threads = tuple(range(31))
+    many.threads = tuple(range(46))
     assert hot_pages.diagnose(many) is None
-    many.threads = tuple(range(30))
+    many.threads = tuple(range(45))
     assert hot_pages.diagnose(many) is not None

@@ -76,6 +76,7 @@ CASES = {
     "MIN_TRANSFERS": Case(lines.are_enough, 999, 1000, True),
     "MIN_JUDGED": Case(lines.are_known, 99, 100, True),
     "MIN_HOT_RATIO": Case(runs.is_hot, 1.48, 1.52, True),
+    "MAX_HOT_SHARE": Case(runs.is_concentrated, 0.245, 0.26, False),
     "MIN_IMBALANCE": Case(lambda ratio: runs.imbalanced(ratio, 0.5), 1.39, 1.41, True),
     "MIN_COMMON_WORK": Case(streams.does_the_same_work, 0.49, 0.51, True),
     "MAX_IDLE_RATIO": Case(patterns.takes_part, 0.099, 0.101, True),

@@ -10,7 +10,12 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Rem
 from numascape.findings.page_use import Floats, PageUse
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
-from numascape.findings.thresholds import DEFAULT_CACHE_BYTES, MIN_HOT_RATIO, sureness
+from numascape.findings.thresholds import (
+    DEFAULT_CACHE_BYTES,
+    MAX_HOT_SHARE,
+    MIN_HOT_RATIO,
+    sureness,
+)
 from numascape.quantities import percent
 from numascape.trace.format import PAGE_BYTES
 
@@ -26,10 +31,12 @@ def diagnose(subject: Subject) -> Finding | None:
     pages = int(subject.row["pages"])
     heaviest = heaviest_part(use, pages, parts)
     hot = half_of_accesses(use)
-    if heaviest < MIN_HOT_RATIO or hot * PAGE_BYTES <= DEFAULT_CACHE_BYTES:
+    share = hot / len(use.page)
+    if heaviest < MIN_HOT_RATIO or share > MAX_HOT_SHARE:
+        return None
+    if hot * PAGE_BYTES <= DEFAULT_CACHE_BYTES:
         return None
     fences = even_parts(use, pages, parts)
-    share = hot / len(use.page)
     shown = ", ".join(f"{fence:.3g}" for fence in fences[: 2 + 1])
     dots = ", ..." if parts > 2 else ""
     return Finding(
