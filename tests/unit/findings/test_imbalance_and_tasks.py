@@ -22,7 +22,7 @@ from numascape.findings.diagnoses.load_imbalance import _even_out, _users_change
 from numascape.findings.finding import Kind, Place, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.sources import Schedule
-from numascape.findings.subject import Run
+from numascape.findings.subject import Run, Subject
 from synthetic.pattern import Pattern
 from synthetic.placed import Placed
 from unit.findings.run_cases import run_of, subject_of
@@ -201,12 +201,12 @@ def test_threads_that_wait_for_work_do_not_wait_for_each_other() -> None:
     assert not load_imbalance.diagnose(run)
 
 
-def random_users() -> Any:
+def random_users(written: int = 500) -> Any:
     """512 pages, each used by two random threads of four."""
     pattern = Pattern("pool", 4)
     s, pages = pattern.structure("A", 512), np.arange(512)
     chosen = np.random.default_rng(2).integers(0, 4, (2, 512))
-    pattern.access(s, pages, chosen, 40_000, 500)
+    pattern.access(s, pages, chosen, 40_000, written)
     pattern.touch(s, pages, pages % 4)
     return subject_of(run_of(pattern))
 
@@ -239,6 +239,16 @@ def test_the_schedule_says_why_users_change(
     assert (finding.confidence == 0.95) is (sure == 0.95)
     remedies = {"interleave": Remedy.INTERLEAVED, "divide": Remedy.DIVIDED}
     assert finding.fixes[0].remedy is remedies[first]
+
+
+@pytest.mark.parametrize(("written", "divided"), [(0, False), (4000, True)])
+def test_what_tasks_only_read_does_not_say_how_to_divide_them(
+    monkeypatch: pytest.MonkeyPatch, written: int, divided: bool
+) -> None:
+    monkeypatch.setattr(Subject, "in_tasks", True)
+    finding = changing_users.diagnose(random_users(written))
+    assert finding is not None
+    assert (Remedy.DIVIDED in {fix.remedy for fix in finding.fixes}) is divided
 
 
 @pytest.mark.parametrize(("reads", "found"), [(98, 0), (102, 1)])

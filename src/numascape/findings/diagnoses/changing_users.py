@@ -276,7 +276,9 @@ def _fixes(subject: Subject, together: str) -> tuple[Fix, ...]:
         )
     if together:
         return Fix(together, Remedy.DIVIDED), pinned, spread
-    if has_sharing_stage(subject.run.trace, subject.rows):
+    # What tasks only read may be looked up: it does not tell how to divide the work.
+    only_read = subject.in_tasks and written_share(subject) <= MAX_WRITTEN_SHARE
+    if only_read or has_sharing_stage(subject.run.trace, subject.rows):
         return Fix(interleave_pages(subject), Remedy.INTERLEAVED), pinned
     divide = Fix(use_contiguous_parts(subject), Remedy.DIVIDED)
     if scatters(subject.schedule) or subject.in_tasks or _is_pool(subject):
