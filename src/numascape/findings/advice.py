@@ -135,6 +135,8 @@ def _untouched(subject: Subject) -> str:
         return "Allocate it with `malloc`, which does not touch large blocks"
     if file.endswith(_FORTRAN):
         return "Allocate it without an initial value"
+    if file.endswith(".rs"):
+        return "Allocate it with `vec![0; n]`, which does not touch large blocks"
     return "Use an allocator whose `construct` does nothing, or numascape/numa_vector.hpp"
 
 
@@ -221,11 +223,13 @@ def interleave_pages(subject: Subject) -> str:
     size = f"{subject.row['size']} bytes"
     allocated = _bare(_allocated(subject))
     if _touched_by_allocation(subject):
+        no_cpp = str(subject.row["file"]).lower().endswith((".c", ".rs", *_FORTRAN))
+        or_vector = "" if no_cpp else " or numascape/numa_vector.hpp"
         return (
             "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "
             "`numactl --interleave=all` for the whole program. For this structure only: the "
             f"statement at {allocated} that allocates it also touches it, so `mbind` comes too "
-            "late. Allocate it with `numa_alloc_interleaved` or numascape/numa_vector.hpp."
+            f"late. Allocate it with `numa_alloc_interleaved`{or_vector}."
         )
     at = f" after its allocation at {allocated}" if allocated else ""
     return (

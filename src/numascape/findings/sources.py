@@ -17,6 +17,7 @@ _SCHEDULE = re.compile(r"\bschedule\s*\(\s*(?:\w+\s*:\s*)?(\w+)\s*(?:,\s*([^)]*?
 _DIVIDES = re.compile(r"\b(for|do)\b", re.IGNORECASE)
 _TASKS = re.compile(r"\b(task|taskloop|sections)\b", re.IGNORECASE)
 _ONE_THREAD = re.compile(r"\b(single|master|masked)\b", re.IGNORECASE)
+_STARTS = re.compile(r"\b(parallel|task|taskloop|sections)\b", re.IGNORECASE)
 _PARALLEL = re.compile(r"\bparallel\b", re.IGNORECASE)
 _CLOSED = re.compile(r"^\s*!\$omp\s+end\b", re.IGNORECASE)
 _CONTINUATION = re.compile(r"^!\$omp\s*&", re.IGNORECASE)  # in Fortran's fixed form
@@ -152,7 +153,15 @@ class Sources:
             directive = _DIRECTIVE.match(text[number - 1])
             if directive and _DIVIDES.search(directive.group(1)):
                 return _read(_whole(text, number), place, number)
+            if directive and _STARTS.search(directive.group(1)):
+                return None  # the loops above it are of other regions
         return None
+
+    def has_only_tasks(self, region: Place | None) -> bool:
+        """Whether the region has tasks or sections, and no loop that threads divide."""
+        clauses = [clause for _, clause in self._directives(region)]
+        divided = any(_DIVIDES.search(clause) for clause in clauses)
+        return not divided and any(_TASKS.search(clause) for clause in clauses)
 
     def deals_out_tasks(self, region: Place | None) -> bool:
         """Whether OpenMP gives the region's work to whichever thread is free: tasks or sections.

@@ -151,13 +151,17 @@ class Subject:
 
     @cached_property
     def is_dealt_out(self) -> bool:
-        """Whether threads of a program without OpenMP take the next part when they are free.
+        """Whether threads take the next part when they are free, and each page has one user.
 
-        Each page then has one user, in no order. A stencil's borders do not change main users.
+        Tasks do so. Without OpenMP, the users of pages are then in no order. A stencil's borders do
+        not change main users.
         """
+        if self.pattern is not Pattern.SPLIT:
+            return False
+        if self.in_tasks and self.run.sources.has_only_tasks(self.worked_in):
+            return True
         return (
-            self.pattern is Pattern.SPLIT
-            and not self.run.openmp
+            not self.run.openmp
             and self.row["instances"] == 1
             and users_change(self.use)
             and main_users_change(self.use)

@@ -293,6 +293,7 @@ def test_a_region_with_a_dynamic_loop(region: list[str], dynamic: bool) -> None:
         ("/src/a.c", "Allocate it with `malloc`, which does not touch large blocks"),
         ("/src/a.cpp", "Use an allocator whose `construct` does nothing"),
         ("/src/a.f90", "Allocate it without an initial value"),
+        ("/src/a.rs", "Allocate it with `vec![0; n]`, which does not touch large blocks"),
     ],
 )
 def test_memory_that_its_allocation_touches_is_allocated_otherwise(file: str, how: str) -> None:
@@ -300,6 +301,7 @@ def test_memory_that_its_allocation_touches_is_allocated_otherwise(file: str, ho
     assert f"The statement at {Path(file).name}:7 that allocates it also touches it. {how}" in (
         initialise_in_parallel(found)
     )
+    assert ("numa_vector.hpp" in interleave_pages(found)) is file.endswith(".cpp")
     assert "so `mbind` comes too late" in interleave_pages(found)
     # The C library's functions have no place of their own in the program.
     cleared = subject(Place("make", file, 7), file=file, place=("__libc_calloc", "", 0))

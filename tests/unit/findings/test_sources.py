@@ -177,6 +177,29 @@ def test_a_region_deals_out_tasks(written: Written, directives: list[str], tasks
     assert not sources.deals_out_tasks(None)
 
 
+@pytest.mark.parametrize("start", ["parallel", "task", "taskloop grainsize(8)", "sections"])
+def test_a_loop_of_an_earlier_region_says_nothing(written: Written, start: str) -> None:
+    sources, file = written(f"#pragma omp parallel for\na();\n#pragma omp {start}\nb();\n")
+    assert sources.schedule(Place("f", file, 4)) is None
+    assert sources.schedule(Place("f", file, 2)) is not None
+
+
+@pytest.mark.parametrize(
+    ("region", "only"),
+    [
+        ("#pragma omp single\n#pragma omp taskloop", True),
+        ("#pragma omp sections", True),
+        ("#pragma omp for\n#pragma omp task", False),
+        ("#pragma omp single", False),  # threads may divide the rest by their numbers
+        ("", False),
+    ],
+)
+def test_tasks_have_all_work_of_a_region(written: Written, region: str, only: bool) -> None:
+    sources, file = written(f"#pragma omp parallel\n{region}\n")
+    assert sources.has_only_tasks(Place("f", file, 1)) is only
+    assert not sources.has_only_tasks(None)
+
+
 def test_a_region_has_a_dynamic_loop(written: Written) -> None:
     sources, file = written("#pragma omp parallel\n#pragma omp for \\\n  schedule(guided)\n")
     assert sources.has_dynamic_loop(Place("f", file, 1))

@@ -123,6 +123,8 @@ def test_random_threads_use_single_entries_unless_a_schedule_deals_them_out(
         ({"run": SimpleNamespace(openmp=True)}, False),
         ({"row": {"instances": 2}}, False),
         ({"owner": np.arange(256) // 64}, False),
+        ({"owner": np.arange(256) // 64, "in_tasks": True}, True),
+        ({"pattern": Pattern.SHARED, "in_tasks": True}, False),
     ],
 )
 def test_threads_that_take_the_next_part_have_pages_in_no_order(
@@ -131,9 +133,13 @@ def test_threads_that_take_the_next_part_have_pages_in_no_order(
     owner = known.pop("owner", np.random.default_rng(3).integers(0, 4, 256))
     given = {
         "pattern": Pattern.SPLIT,
-        "run": SimpleNamespace(openmp=False),
+        "run": SimpleNamespace(
+            openmp=False, sources=SimpleNamespace(has_only_tasks=lambda at: at == "tasks")
+        ),
         "row": {"instances": 1},
         "use": use(np.eye(4)[owner]),
+        "in_tasks": False,
+        "worked_in": "tasks",
     }
     assert value("is_dealt_out", **(given | known)) is dealt_out
 
@@ -173,7 +179,7 @@ def test_the_borders_that_a_stencil_reads_are_not_dealt_out() -> None:
     counts[near] = 0.7 * np.eye(4)[page[near] // 64] + 0.3 * np.eye(4)[page[near] // 64 + 1]
     used = use(counts)
     assert users_change(used)
-    given = {"pattern": Pattern.SPLIT, "run": SimpleNamespace(openmp=False)}
+    given = {"pattern": Pattern.SPLIT, "run": SimpleNamespace(openmp=False), "in_tasks": False}
     assert not value("is_dealt_out", row={"instances": 1}, use=used, **given)
 
 
