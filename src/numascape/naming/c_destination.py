@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from numascape.naming.aliases import aliased
 from numascape.naming.c_calls import (
     call_at,
     callee_name,
@@ -47,7 +48,6 @@ from numascape.naming.destination import (
     without_subscripts,
 )
 from numascape.naming.frames import base_name
-from numascape.naming.loop_elements import container_of
 from numascape.naming.sources import Source, text
 
 _STATUS_NAME = re.compile(
@@ -282,7 +282,7 @@ def _initialised(function: Function) -> set[str]:
 def _classify(target: Node, function: Function | None, suffix: str) -> Destination:
     """Decide whether `target` belongs to this function, to its caller, or to its object."""
     target = strip(target)
-    if (looped := container_of(target)) is not None:
+    if (looped := aliased(target)) is not None:
         return _classify(looped[0], function, looped[1] + suffix)
     name = _joined(target, suffix)
     plain = text(target)

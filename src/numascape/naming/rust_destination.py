@@ -3,8 +3,8 @@
 
 from tree_sitter import Node
 
+from numascape.naming.aliases import aliased
 from numascape.naming.destination import Destination, DestinationKind, DestinationQuery, tidy
-from numascape.naming.loop_elements import container_of
 from numascape.naming.sources import (
     DEEPEST_NODE,
     Source,
@@ -93,7 +93,7 @@ def _variable(declaration: Node, value: Node, suffix: str) -> Destination | None
 
 def _name(place: Node) -> str:
     """The text of a place; for the variable of a loop, that of the container's element."""
-    looped = container_of(place)
+    looped = aliased(place)
     return text(place) if looped is None else text(looped[0]) + looped[1]
 
 

@@ -143,6 +143,12 @@ CPP = [
     ("for (auto copy : rows) copy.@resize(n);", "copy"),
     ("for (auto &row : make(n)) row.@resize(n);", "row"),
     ("for (auto &row : rows) v.@resize(n);", "v"),
+    ("Shard &shard = shards[k % 16]; shard.slots.@resize(n);", "shards[k % 16].slots"),
+    ("auto &row = grid->rows[i]; if (n) { row.@resize(n); }", "grid->rows[i]"),
+    ("for (auto &p : planes) { auto &row = p.rows[0]; row.@resize(n); }", "planes[].rows[0]"),
+    ("auto row = rows[i]; row.@resize(n);", "row"),
+    ("auto &row = make(n); row.@resize(n);", "row"),
+    ("auto &row = rows[i]; { std::vector<int> row; row.@resize(n); }", "row"),
 ]
 
 FORTRAN = [
@@ -180,6 +186,8 @@ RUST = [
     ("for shard in &mut shards { shard.slots = @vec![0; n]; }", "shards[].slots"),
     ("for (k, row) in self.rows.iter_mut().enumerate() { row.@resize(n, k); }", "self.rows[]"),
     ("for row in made() { row.@resize(n, 0); }", "row"),
+    ("let row = &mut rows[i]; row.@resize(n, 0);", "rows[i]"),
+    ("let mut row = rows[i].clone(); row.@resize(n, 0);", "row"),
 ]
 
 
