@@ -153,12 +153,13 @@ class Subject:
     def is_dealt_out(self) -> bool:
         """Whether threads take the next part when they are free, and each page has one user.
 
-        Tasks do so. Without OpenMP, the users of pages are then in no order. A stencil's borders do
-        not change main users.
+        Tasks and dynamic schedules do so. Without OpenMP, the users of pages are then in no order.
+        A stencil's borders do not change main users.
         """
         if self.pattern is not Pattern.SPLIT:
             return False
-        if self.in_tasks and self.run.sources.has_only_tasks(self.worked_in):
+        only_tasks = self.in_tasks and self.run.sources.has_only_tasks(self.worked_in)
+        if only_tasks or self.in_dynamic_loop:
             return True
         return (
             not self.run.openmp
@@ -250,6 +251,13 @@ class Subject:
     def in_tasks(self) -> bool:
         """Whether OpenMP's tasks or sections do most of the work."""
         return self.main_phase is not None and self.run.deals_out_tasks(self.main_phase)
+
+    @property
+    def in_dynamic_loop(self) -> bool:
+        """Whether a dynamic schedule, maybe of a loop that calls the code, deals out the work."""
+        if self.schedule is not None:
+            return self.schedule.is_dynamic
+        return self.main_phase is not None and self.run.has_dynamic_loop(self.main_phase)
 
     @cached_property
     def worked_in(self) -> Place | None:

@@ -299,6 +299,8 @@ def test_chunks_that_threads_take_change_users(
         use=None,
         touchers=None,
     )
+    dynamic: Any = vars(Subject)["in_dynamic_loop"].fget
+    subject.in_dynamic_loop = dynamic(subject)
     assert _taken_by_chunks(subject) is taken
 
 

@@ -125,6 +125,7 @@ def test_random_threads_use_single_entries_unless_a_schedule_deals_them_out(
         ({"owner": np.arange(256) // 64}, False),
         ({"owner": np.arange(256) // 64, "in_tasks": True}, True),
         ({"pattern": Pattern.SHARED, "in_tasks": True}, False),
+        ({"owner": np.arange(256) // 64, "in_dynamic_loop": True}, True),
     ],
 )
 def test_threads_that_take_the_next_part_have_pages_in_no_order(
@@ -139,6 +140,7 @@ def test_threads_that_take_the_next_part_have_pages_in_no_order(
         "row": {"instances": 1},
         "use": use(np.eye(4)[owner]),
         "in_tasks": False,
+        "in_dynamic_loop": False,
         "worked_in": "tasks",
     }
     assert value("is_dealt_out", **(given | known)) is dealt_out
@@ -180,7 +182,24 @@ def test_the_borders_that_a_stencil_reads_are_not_dealt_out() -> None:
     used = use(counts)
     assert users_change(used)
     given = {"pattern": Pattern.SPLIT, "run": SimpleNamespace(openmp=False), "in_tasks": False}
+    given["in_dynamic_loop"] = False
     assert not value("is_dealt_out", row={"instances": 1}, use=used, **given)
+
+
+@pytest.mark.parametrize(
+    ("known", "dynamic"),
+    [
+        ({"schedule": SimpleNamespace(is_dynamic=True)}, True),
+        ({"schedule": SimpleNamespace(is_dynamic=False)}, False),
+        ({"main_phase": 2}, True),
+        ({"main_phase": 1}, False),
+        ({"main_phase": None}, False),
+    ],
+)
+def test_a_dynamic_loop_may_call_the_code_of_the_work(known: dict[str, Any], dynamic: bool) -> None:
+    run = SimpleNamespace(has_dynamic_loop=lambda phase: phase == 2)
+    given = {"schedule": None, "main_phase": 2, "run": run}
+    assert value("in_dynamic_loop", **(given | known)) is dynamic
 
 
 @pytest.mark.parametrize(("changes", "often"), [(12, False), (13, True)])

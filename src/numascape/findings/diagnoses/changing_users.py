@@ -203,9 +203,7 @@ def _taken_by_chunks(subject: Subject) -> bool:
     After few repetitions, a page has a few users, as with groups; after many, all threads use it
     alike, but make many accesses in turn. What is only read may be shared within a chunk.
     """
-    schedule, phase = subject.schedule, subject.main_phase
-    by_caller = schedule is None and phase is not None and subject.run.has_dynamic_loop(phase)
-    if not by_caller and (schedule is None or not schedule.is_dynamic):
+    if not subject.in_dynamic_loop:
         return False
     return written_share(subject) > MAX_WRITTEN_SHARE and (
         subject.pattern is Pattern.GROUPS
