@@ -24,13 +24,13 @@ Compared = tuple[Comparison, tuple[Draft, Draft]]
 
 
 def run(names: list[str], threads: int, first: int | None) -> Pattern:
-    """Each structure has 640 pages, of which each thread uses its part; `first` touched all."""
+    """Each structure has 1280 pages, of which each thread uses its part; `first` touched all."""
     pattern = Pattern("solver", threads)
     pattern.placed_by_first_touch = True
-    page = np.arange(640)
+    page = np.arange(1280)
     for i, name in enumerate(names):
-        number = pattern.structure(name, 640, line=i)
-        owner = page * threads // 640
+        number = pattern.structure(name, 1280, line=i)
+        owner = page * threads // 1280
         pattern.access(number, page, owner, (9 - i) * 10_000_000, 10_000_000)
         pattern.touch(number, page, owner if first is None else first)
     return pattern

@@ -54,6 +54,7 @@ def test_an_old_trace_is_judged_and_reported(old: OpenedTrace, tmp_path: Path) -
     assert [finding.kind.value for finding in old.findings()] == [
         "cache-resident",
         "no NUMA problem",
+        "cache-resident",
     ]
     assert old.summary().height == 7
     page = old.report(tmp_path / "old.html")
