@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small recording costs little: it loads only the modules that it needs."""
+"""Short commands cost little: they load only the modules that they need."""
 
 from __future__ import annotations
 
@@ -42,3 +42,21 @@ def test_a_quiet_recording_loads_no_library_but_polars(tmp_path: Path, recorder:
     assert "polars" in loaded
     assert sorted(loaded & _NOT_NEEDED) == []
     assert (trace / "trace.json").is_file()
+
+
+@pytest.mark.parametrize("words", [["pages", "--json"], ["move", "--json", "--policy", "bind:0"]])
+def test_a_look_at_a_process_loads_no_data_frames(tmp_path: Path, words: list[str]) -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        try:
+            result = subprocess.run(
+                [sys.executable, "-c", _CODE, *words, "--pid", str(process.pid)],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            process.kill()
+    loaded = set(result.stdout.split())
+    assert "numascape.live.document" in loaded, result.stderr
+    assert sorted(loaded & {"matplotlib", "polars"}) == []

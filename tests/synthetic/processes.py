@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
-from numascape.live.snapshot import COUNTS, HUGE_PAGE, Snapshot
+from numascape.live.snapshot import HUGE_PAGE, PartCount, Snapshot
 from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread
 
@@ -47,7 +45,7 @@ def model_server(name: str, pid: int = 4242) -> Snapshot:
         time_s=1_795_000_000.0,
         mappings=mappings,
         parts=tuple(parts),
-        counts=pl.DataFrame(rows, COUNTS, orient="row"),
+        counts=tuple(PartCount(*row) for row in rows),
         threads=(
             Thread(pid, name, 1, 0, 0, (0, 1, 2, 3), 0),
             Thread(pid + 1, "worker", 1, 3, 1, (2, 3), 0),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from numascape.live.affinity import ThreadResults
 from numascape.live.moving import Account
-from numascape.live.snapshot import Snapshot
+from numascape.live.snapshot import PartCount, Snapshot
 from numascape.live.structures import Structure, node_uses, structures_of, swapped_bytes
 from numascape.machine.kernel_lists import format_cpu_list
 
@@ -27,9 +27,9 @@ def pages_document(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
 
 
 def _process(snapshot: Snapshot) -> dict[str, Any]:
-    by_part: dict[int, list[tuple[int, str, int, int]]] = {}
-    for part, *row in snapshot.counts.iter_rows():
-        by_part.setdefault(part, []).append((row[0], row[1], row[2], row[3]))
+    by_part: dict[int, list[PartCount]] = {}
+    for count in snapshot.counts:
+        by_part.setdefault(count.part, []).append(count)
     return {
         "pid": snapshot.target.pid,
         "name": snapshot.target.name,
@@ -60,8 +60,13 @@ def _process(snapshot: Snapshot) -> dict[str, Any]:
                         "kind": part.kind,
                         "layer": part.layer,
                         "in_memory": [
-                            {"node": node, "memory": memory, "page_bytes": size, "bytes": count}
-                            for node, memory, size, count in by_part.get(index, ())
+                            {
+                                "node": count.node,
+                                "memory": count.memory,
+                                "page_bytes": count.page_bytes,
+                                "bytes": count.bytes,
+                            }
+                            for count in by_part.get(index, ())
                         ],
                     }
                     for index, part in parts

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from numascape._native import live as native
 from numascape.errors import NumascapeError
@@ -31,30 +31,35 @@ EXACT_BYTES: Final = 16 << 30
 _MAX_EVERY: Final = 1 << 10
 _MAX_THREADS: Final = 4
 HUGE_PAGE: Final = 2 << 20
-COUNTS: Final = {
-    "part": pl.UInt32(),
-    "node": pl.Int32(),
-    "memory": pl.String(),
-    "page_bytes": pl.UInt64(),
-    "bytes": pl.UInt64(),
-}
+
+
+class PartCount(NamedTuple):
+    """Bytes of a part on a node.
+
+    `part` is an index in the snapshot's parts. `node` is -1 if it is unknown, as for the zero page.
+    `memory` is anonymous, file or swapped.
+    """
+
+    part: int
+    node: int
+    memory: str
+    page_bytes: int
+    bytes: int
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """A process at one moment; `time_s` is the clock of the day in seconds.
 
-    `counts` is by part (an index in `parts`): node (-1: unknown, such as the zero page), memory
-    (anonymous, file, swapped), page_bytes, bytes. If `every` is above 1, only one in this many
-    windows of 2 MiB was examined. `huge_told`: whether transparent huge pages are told apart.
-    `nodes` has the CPUs of each node.
+    If `every` is above 1, only one in this many windows of 2 MiB was examined. `huge_told`: whether
+    transparent huge pages are told apart. `nodes` has the CPUs of each node.
     """
 
     target: TargetProcess
     time_s: float
     mappings: tuple[Mapping, ...]
     parts: tuple[Part, ...]
-    counts: pl.DataFrame
+    counts: tuple[PartCount, ...]
     threads: tuple[Thread, ...]
     nodes: dict[int, tuple[int, ...]]
     every: int
@@ -63,8 +68,8 @@ class Snapshot:
     @property
     def numbers(self) -> list[int]:
         """The nodes with pages or CPUs, ascending."""
-        used = self.counts.filter(pl.col("node") >= 0)["node"].unique().to_list()
-        return sorted(set(used) | set(self.nodes))
+        used = {count.node for count in self.counts if count.node >= 0}
+        return sorted(used | set(self.nodes))
 
 
 def take_snapshot(
@@ -118,7 +123,9 @@ def resident_bytes(target: TargetProcess) -> int:
     return int(match[1]) * 1024 if match else 0
 
 
-def _count(target: TargetProcess, parts: list[Part], every: int) -> tuple[pl.DataFrame, bool]:
+def _count(
+    target: TargetProcess, parts: list[Part], every: int
+) -> tuple[tuple[PartCount, ...], bool]:
     threads = min(_MAX_THREADS, len(os.sched_getaffinity(0)))
     try:
         found = native.count_pages(
@@ -128,7 +135,7 @@ def _count(target: TargetProcess, parts: list[Part], every: int) -> tuple[pl.Dat
         raise NumascapeError(calls_refused() or not_permitted(target)) from error
     except (ProcessLookupError, FileNotFoundError) as error:
         raise NumascapeError(f"{target} has ended") from error
-    return _frame(found, parts), bool(found["tells_huge_pages"])
+    return tuple(_counts(found, parts)), bool(found["tells_huge_pages"])
 
 
 def _rows(parts: list[Part]) -> npt.NDArray[np.uint64]:
@@ -136,26 +143,16 @@ def _rows(parts: list[Part]) -> npt.NDArray[np.uint64]:
     return np.array(rows, np.uint64).reshape(-1, 3)
 
 
-def _frame(found: dict[str, Any], parts: list[Part]) -> pl.DataFrame:
-    flags = pl.col("flags")
-    sizes = pl.Series([part.page_bytes for part in parts], dtype=pl.UInt64)
-    frame = pl.DataFrame({name: found[name] for name in ("part", "node", "flags", "bytes")})
-    own = sizes.gather(frame["part"]) if frame.height else pl.Series([], dtype=pl.UInt64)
-    return (
-        frame.with_columns(own=own)
-        .select(
-            "part",
-            "node",
-            memory=pl.when(flags & native.SWAPPED > 0)
-            .then(pl.lit("swapped"))
-            .when(flags & native.FILE > 0)
-            .then(pl.lit("file"))
-            .otherwise(pl.lit("anonymous")),
-            page_bytes=pl.when((flags & native.HUGE > 0) & (pl.col("own") < HUGE_PAGE))
-            .then(HUGE_PAGE)
-            .otherwise(pl.col("own"))
-            .cast(pl.UInt64),
-            bytes=pl.col("bytes"),
-        )
-        .cast(COUNTS)  # type: ignore[arg-type]
-    )
+def _counts(found: dict[str, Any], parts: list[Part]) -> Iterator[PartCount]:
+    columns = (found[name].tolist() for name in ("part", "node", "flags", "bytes"))
+    for part, node, flags, count in zip(*columns, strict=True):
+        page_bytes = parts[part].page_bytes
+        if flags & native.HUGE:
+            page_bytes = max(page_bytes, HUGE_PAGE)
+        yield PartCount(part, node, _memory(flags), page_bytes, count)
+
+
+def _memory(flags: int) -> str:
+    if flags & native.SWAPPED:
+        return "swapped"
+    return "file" if flags & native.FILE else "anonymous"

@@ -59,7 +59,7 @@ def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]
         if policy:
             structure.policies.add(policy)
         of_part.append(structure)
-    for number, node, memory, page_bytes, count in snapshot.counts.iter_rows():
+    for number, node, memory, page_bytes, count in snapshot.counts:
         _add(of_part[number], node, memory, page_bytes, count)
     return sorted(found.values(), key=lambda item: (-item.resident, -item.virtual, item.name))
 
@@ -103,7 +103,7 @@ class ProcessOnNode:
 def node_uses(snapshot: Snapshot) -> list[ProcessOnNode]:
     """The use of each node; node -1 stands for pages whose node is unknown."""
     sums: dict[int, list[int]] = {node: [0, 0, 0, 0] for node in snapshot.numbers}
-    for _, node, memory, page_bytes, count in snapshot.counts.iter_rows():
+    for _, node, memory, page_bytes, count in snapshot.counts:
         if memory != "swapped":
             row = sums.setdefault(node, [0, 0, 0, 0])
             row[1 if memory == "file" else 0] += count
@@ -117,5 +117,4 @@ def node_uses(snapshot: Snapshot) -> list[ProcessOnNode]:
 
 def swapped_bytes(snapshot: Snapshot) -> int:
     """The bytes that are not in memory but in swap (or just being moved)."""
-    rows = snapshot.counts.iter_rows()
-    return sum(count for _, _, memory, _, count in rows if memory == "swapped")
+    return sum(count.bytes for count in snapshot.counts if count.memory == "swapped")

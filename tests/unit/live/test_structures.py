@@ -7,7 +7,6 @@ import io
 import json
 import re
 
-import polars as pl
 import pytest
 from rich.console import Console
 
@@ -15,7 +14,7 @@ from numascape.console.pages import drawn
 from numascape.live.document import pages_document, process_prometheus
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
-from numascape.live.snapshot import COUNTS, EXACT_BYTES, HUGE_PAGE, Snapshot, sampling
+from numascape.live.snapshot import EXACT_BYTES, HUGE_PAGE, PartCount, Snapshot, sampling
 from numascape.live.structures import node_uses, structures_of, swapped_bytes
 from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread
@@ -54,7 +53,7 @@ def snapshot() -> Snapshot:
         (6, 1, "file", PAGE, 16 * PAGE),
         (7, -1, "anonymous", PAGE, PAGE),
     ]
-    counts = pl.DataFrame(rows, schema=COUNTS, orient="row")
+    counts = tuple(PartCount(*row) for row in rows)
     threads = (Thread(1, "main", 1, 0, 0, (0, 1), 0), Thread(2, ESCAPE, 2, 1, 1, (1,), 0))
     target = TargetProcess(1, ESCAPE, 1)
     return Snapshot(target, 0.0, mappings, parts, counts, threads, {0: (0,), 1: (1,)}, 1, True)
