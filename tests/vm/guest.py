@@ -22,8 +22,8 @@ _INIT = Path(__file__).with_name("init.sh")
 _VIRTIOFSD = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
 _LIMIT_S = 1500  # on a busy machine, some take ten minutes
 _MAX_BOOTS = 3
-"""On a busy host, an emulated processor may execute code while the kernel patches it. The kernel
-then panics before the job has begun (seen: `Oops: int3` in run_timer_softirq, QEMU 7.2)."""
+"""On a busy host, the kernel may panic before the job has begun (seen with a thread of the host for
+each processor: `Oops: int3` in run_timer_softirq, QEMU 7.2)."""
 
 
 class GuestError(Exception):

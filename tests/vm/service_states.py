@@ -31,6 +31,8 @@ WHERE = ["-h", str(SOCKETS), "-U", "tester"]
 BLOCKS, BLOCK = 64, 64 << 10
 # A service is moved until it has answered so often meanwhile.
 ENOUGH = 30
+# Between its questions, an emulated processor has time for what moves the memory.
+BREATH_S = 0.02
 CLIENTS, TRANSACTIONS = 2, 50
 
 
@@ -78,6 +80,7 @@ class Client:
                 if answer != f"{right_answer(number)}\n":
                     self.wrong.append(f"{number}: {answer!r}")
                 self.answers += 1
+                time.sleep(BREATH_S)
 
 
 def right_answer(number: int) -> int:

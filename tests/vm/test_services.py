@@ -59,8 +59,8 @@ def test_a_service_answers_rightly_while_it_moves(services: Seen, language: str)
     assert others
     for account in others:
         assert account["ended_early"] is None
-        assert bytes_moved(account) >= BLOCKS * BLOCK
-        assert account["verified"] >= bytes_moved(account)
+        # All of its data. Other memory, a runtime may give back before it is verified.
+        assert min(bytes_moved(account), account["verified"]) >= BLOCKS * BLOCK
 
 
 def test_no_transaction_fails_while_shared_buffers_move(services: Seen) -> None:
