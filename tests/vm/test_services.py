@@ -81,7 +81,9 @@ def test_shared_buffers_are_interleaved_whole(services: Seen) -> None:
     assert last["not_moved"] == {}
     assert last["verified"] == last["to_move"]
     assert min(last["to_move"], last["in_place"]) > 0
-    assert checked["to_move"] == 0
-    assert checked["in_place"] >= last["to_move"] + last["in_place"]
+    # Meanwhile, the server may touch pages that were in no memory before.
+    before, now = (run["to_move"] + run["in_place"] for run in (last, checked))
+    assert checked["to_move"] <= now - before
+    assert checked["in_place"] >= before
     mapped = services["postgres"]["mapped"]
     assert checked["in_place"] > mapped["to_move"] + mapped["in_place"] > 0
