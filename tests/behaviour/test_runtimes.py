@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from behaviour.conftest import RUNTIMES, Native, needed
-from behaviour.ways import ATTACH, ATTACHES, BINARY, COMPILED, FAULTS, LIMIT_S, PLAN, behave
+from behaviour.waiting import LIMIT_S
+from behaviour.ways import ATTACH, ATTACHES, BINARY, COMPILED, FAULTS, PLAN, behave
 from integration.attaching import record
 from integration.conftest import make
 

@@ -16,16 +16,15 @@ import pytest
 
 from behaviour.conftest import needed
 from behaviour.servers import SERVERS, Server, not_as_root
+from behaviour.waiting import LIMIT_S, wait_for
 from behaviour.ways import (
     BINARY,
     FAULTS,
-    LIMIT_S,
     NATIVE,
     PLAN,
     attached,
     check_trace,
     shell_status,
-    wait_for,
     wrapped,
 )
 

@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sysconfig
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numascape
+from behaviour.repeating import repeating
+from behaviour.waiting import LIMIT_S, wait_for
 from integration.loaded_command import loaded, run_loaded
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
@@ -27,8 +28,6 @@ NATIVE, BINARY, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
 )
 # For any program, without a special build.
 WAYS_OF_ANY = (BINARY, FAULTS, PLAN, ATTACH)
-# Long enough for a busy machine; a program that takes longer hangs.
-LIMIT_S = 480
 _RECORDERS_THREAD = "numascape"
 # Each attach finds the program's threads elsewhere.
 ATTACHES = 3
@@ -41,15 +40,6 @@ class Behaviour:
     output: str
     errors: str
     status: int
-
-
-def wait_for(condition: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:
-    """Return when the condition is true; the error names the condition."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(f"{what}: not within {limit_s} s")
-        time.sleep(0.02)
 
 
 def wrapped(way: str, folder: Path, program: Sequence[str | Path]) -> list[str]:
@@ -149,58 +139,45 @@ def _attached(folder: Path, program: Sequence[str | Path], attaches: int) -> Beh
 
     Their lines are left out.
     """
-    output, errors = folder / "output", folder / "errors"
-
-    def rounds() -> int:
-        return output.read_bytes().count(b"round\n")
-
-    with (
-        output.open("wb") as output_file,
-        errors.open("wb") as errors_file,
-        subprocess.Popen(
-            [*map(str, program), "repeat"],
-            stdin=subprocess.PIPE,
-            stdout=output_file,
-            stderr=errors_file,
-            cwd=folder,
-        ) as process,
-    ):
-        try:
-            begin_a_round(process, rounds, 1)
-            for _ in range(attaches):
-                with attached(process.pid, folder, lambda: process.poll() is None):
-                    begin_a_round(process, rounds, 2)
-                begin_a_round(process, rounds, 1)
-            begin_a_round(process, rounds, 1)
-            process.communicate(b"x", timeout=LIMIT_S)
-        finally:
-            process.kill()
-    text = output.read_text()
-    assert text.startswith("round\n")
-    return Behaviour(text.replace("round\n", ""), errors.read_text(), shell_status(process.wait()))
-
-
-def begin_a_round(process: subprocess.Popen[bytes], rounds: Callable[[], int], more: int) -> None:
-    """Return when so many more rounds have begun, or when the program has ended."""
-    enough = rounds() + more
-    wait_for(lambda: rounds() >= enough or process.poll() is not None, f"round {enough}")
+    with repeating(folder, program) as process:
+        process.begin_rounds(1)
+        for _ in range(attaches):
+            with attached(process.pid, folder, process.lives, process.waiting):
+                process.begin_rounds(2)
+            process.begin_rounds(1)
+        process.begin_rounds(1)
+        output = process.end()
+    assert output.startswith("round\n")
+    errors = (folder / "errors").read_text()
+    return Behaviour(output.replace("round\n", ""), errors, shell_status(process.status))
 
 
 @contextmanager
-def attached(pid: int, folder: Path, lives: Callable[[], bool]) -> Iterator[None]:
-    """A recorder is attached while the context is entered; its trace must be valid."""
+def attached(
+    pid: int,
+    folder: Path,
+    lives: Callable[[], bool],
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Iterator[None]:
+    """A recorder is attached while the context is entered; its trace must be valid.
+
+    The process waits, if it can, while the trace is made, when the recorder has left it.
+    """
     with loaded(["record", "-q", "-o", trace_in(folder), "--pid", pid]) as recorder:
-        wait_for(
-            lambda: _is_recorded(pid) or not lives() or not recorder.process.is_alive(),
-            f"process {pid} recorded",
-        )
+
+        def ended() -> bool:
+            return not lives() or not recorder.process.is_alive()
+
+        wait_for(lambda: _is_recorded(pid) or ended(), f"process {pid} recorded")
         yield
         recorder.process.terminate()
-        status = recorder.wait(LIMIT_S)
-        said = recorder.errors.read_text()
-    assert not lives() or status == 0, (status, said)
-    if lives():
-        check_trace(folder)
+        wait_for(lambda: not _is_recorded(pid) or ended(), f"process {pid} released")
+        with waiting():
+            status = recorder.wait(LIMIT_S)
+            said = recorder.errors.read_text()
+            assert not lives() or status == 0, (status, said)
+            if lives():
+                check_trace(folder)
 
 
 def _is_recorded(pid: int) -> bool:
