@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from integration.loaded_command import run_loaded
+from integration.loaded_command import loaded, run_loaded
 from numascape.recorders.live_status import count_so_far
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
@@ -22,6 +22,8 @@ NOBODY = 65534
 """A user without privileges."""
 
 Attach = Callable[..., Any]
+# When so much was counted, each thread of the programs has gone round its loop under the recorder.
+ENOUGH_ACCESSES = 2_000_000
 
 
 @contextmanager
@@ -50,6 +52,20 @@ def record(pid: int, trace: Path, *options: str) -> subprocess.CompletedProcess[
     return run_loaded(["record", "-o", trace, "--pid", pid, *options])
 
 
+def record_enough(pid: int, trace: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Ask the recorder to leave when it has counted enough, however busy the machine is."""
+    words = ["record", "-o", trace, "--pid", pid, *options]
+    with loaded(words) as recorder:
+        wait_for(
+            lambda: (
+                not recorder.process.is_alive() or accesses_so_far(trace.parent) >= ENOUGH_ACCESSES
+            )
+        )
+        recorder.process.terminate()
+        status, errors = recorder.wait(300), recorder.errors.read_text()
+    return subprocess.CompletedProcess([str(word) for word in words], status, "", errors)
+
+
 def end(process: subprocess.Popen[str]) -> tuple[str, int]:
     process.send_signal(signal.SIGUSR1)
     output, _ = process.communicate("x", timeout=300)
@@ -60,14 +76,15 @@ def is_free(pid: int) -> bool:
     return "libnumascape_recorder" not in Path(f"/proc/{pid}/maps").read_text()
 
 
+def accesses_so_far(folder: Path) -> int:
+    """Of the recordings in this folder that are not ended."""
+    sessions = folder.glob("*.recording-*")
+    return sum(count_so_far(session, 1.0).accesses for session in sessions)
+
+
 def wait_for_accesses(folder: Path, accesses: int) -> None:
     """Until the recording in this folder has counted so many."""
-
-    def is_enough() -> bool:
-        sessions = folder.glob("*.recording-*")
-        return sum(count_so_far(session, 1.0).accesses for session in sessions) >= accesses
-
-    wait_for(is_enough)
+    wait_for(lambda: accesses_so_far(folder) >= accesses)
 
 
 def wait_for(condition: object) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import numascape
-from integration.attaching import Attach
+from integration.attaching import Attach, record_enough
 from integration.attaching import record as record_running
 from integration.loaded_command import run_loaded
 from numascape.installation import installed_file
@@ -163,15 +163,15 @@ def opened() -> Callable[[Path], Recording]:
 
 @pytest.fixture
 def attach(tmp_path: Path, opened: Callable[[Path], Recording]) -> Attach:
-    """Return attach(pid, *options, seconds=2) -> Recording.
+    """Return attach(pid, *options, seconds=None) -> Recording; None: until enough was counted."""
 
-    Long enough that the process runs under the recorder, even on a busy machine.
-    """
-
-    def run(pid: int, *options: str, seconds: float = 2) -> Recording:
+    def run(pid: int, *options: str, seconds: float | None = None) -> Recording:
         trace = tmp_path / "run.numascape"
         shutil.rmtree(trace, ignore_errors=True)
-        finished = record_running(pid, trace, "--seconds", str(seconds), *options)
+        if seconds is None:
+            finished = record_enough(pid, trace, *options)
+        else:
+            finished = record_running(pid, trace, "--seconds", str(seconds), *options)
         assert finished.returncode == 0, finished.stderr
         assert not list(trace.parent.glob("*.recording-*"))
         return dataclasses.replace(opened(trace), errors=finished.stderr)

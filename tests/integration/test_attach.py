@@ -118,7 +118,7 @@ def test_a_process_asleep_in_a_call_is_recorded_and_sleeps_on(
 
 def test_a_process_of_which_all_threads_sleep_is_released(programs: Path, attach: Attach) -> None:
     with running(programs / "attached", "0", "asleep") as process:
-        attach(process.pid)
+        attach(process.pid, seconds=0.5)
         assert is_free(process.pid)
         output, _ = process.communicate("x", timeout=300)
     assert (output, process.returncode) == ("right\n", 42)

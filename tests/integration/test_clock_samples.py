@@ -114,8 +114,8 @@ def test_fewer_samples_on_request(record: Any, sampled: Any) -> None:
 
 def test_a_running_process_is_sampled_from_outside(programs: Path, attach: Any) -> None:
     with running(programs / "busy_threads", "0") as process:
-        options = ("--recorder", "samples", "--event", "task-clock", "--seconds", "4")
-        recording = attach(process.pid, *options)
+        options = ("--recorder", "samples", "--event", "task-clock")
+        recording = attach(process.pid, *options, seconds=4)
         assert_added_by_halves(recording)
         assert sums(recording, "writes")["left"] == 0 < sums(recording, "writes")["target"]
         assert recording.trace.info.times.cpu_s > 0

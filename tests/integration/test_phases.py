@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from integration.attaching import record_enough
 from numascape.recorders import binary
 from numascape.recorders.record import convert_session
 from numascape.recording.options import RecordOptions
@@ -303,7 +304,7 @@ def test_phases_that_come_and_go_too_often_are_folded(limited: Limited) -> None:
 @pytest.mark.parametrize("program", ["phases", "phases_clang"])
 @pytest.mark.parametrize("passes", [100, 300_000])  # regions of a millisecond, and of seconds
 def test_attached_in_the_midst_of_regions(
-    programs: Path, command: Path, opened: Any, tmp_path: Path, program: str, passes: int
+    programs: Path, opened: Any, tmp_path: Path, program: str, passes: int
 ) -> None:
     target = tmp_path / "run.numascape"
     with subprocess.Popen(
@@ -311,12 +312,11 @@ def test_attached_in_the_midst_of_regions(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        attach: list[str | Path] = [command, "record", "-q", "--seconds", "2"]
-        attach += ["--pid", str(process.pid), "-o", target]
-        subprocess.run(attach, check=True, timeout=300)
+        recorder = record_enough(process.pid, target)
         time.sleep(0.2)
         os.kill(process.pid, signal.SIGUSR1)
         assert process.wait(300) == 0
+    assert recorder.returncode == 0, recorder.stderr
     recording = opened(target)
     reads, writes = recording.total("data")
     assert reads == 0
