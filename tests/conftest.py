@@ -73,7 +73,8 @@ def pytest_unconfigure() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     receive_interrupts()
-    config.pluginmanager.register(ProcessorTimes())
+    if config.getoption("durations"):  # measuring takes a millisecond of each test
+        config.pluginmanager.register(ProcessorTimes())
 
 
 # On a busy machine, examples may take any time. In CI, Hypothesis chooses the same ones each time.

@@ -68,8 +68,6 @@ class ProcessorTimes:
                 self._files[file] += value
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if not terminalreporter.config.getoption("durations"):
-            return
         total_s = sum(self._files.values())
         terminalreporter.section(f"processor time: {total_s:.0f} s, by file")
         for file in sorted(self._files, key=self._files.__getitem__, reverse=True)[:_FILES]:
