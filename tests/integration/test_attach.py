@@ -82,7 +82,7 @@ def test_lines_from_memory_are_counted_while_attached(programs: Path, attach: At
 
 def test_blocks_allocated_while_attached_are_structures(programs: Path, attach: Attach) -> None:
     with running(programs / "attached", "0") as process:
-        recording = attach(process.pid)
+        recording = attach(process.pid, seconds=2)  # long, compared with the release
         end(process)
     blocks = recording.trace.structures.filter(pl.col("name") == "block")
     assert blocks["kind"].to_list() == ["heap"]

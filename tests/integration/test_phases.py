@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from integration.attaching import record_enough
+from integration.attaching import record as record_running
 from numascape.recorders import binary
 from numascape.recorders.record import convert_session
 from numascape.recording.options import RecordOptions
@@ -312,7 +312,8 @@ def test_attached_in_the_midst_of_regions(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        recorder = record_enough(process.pid, target)
+        # Threads that wait for each other in OpenMP count accesses, too: enough would be too few.
+        recorder = record_running(process.pid, target, "--seconds", "2")
         time.sleep(0.2)
         os.kill(process.pid, signal.SIGUSR1)
         assert process.wait(300) == 0
