@@ -177,7 +177,9 @@ def of_structure(subject: Subject) -> list[Finding]:
     if first is not None and first.to_do and huge is not None:
         # It is the next obstacle after the first fix, and no second cause.
         first, huge = replace(first, fixes=(*first.fixes, Fix(_then(huge)))), None
-    return _present([first, hot_pages.diagnose(subject), huge])
+    # Even parts are for threads that keep their parts.
+    changes = first is not None and first.kind is Kind.CHANGING_USERS
+    return _present([first, None if changes else hot_pages.diagnose(subject), huge])
 
 
 def _is_temporary(subject: Subject) -> bool:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from numascape.findings import Kind, findings_of
+from numascape.findings.diagnoses import hot_pages
 from numascape.findings.finding import Finding, Remedy
 from synthetic.pattern import Pattern
-from unit.findings.run_cases import region, run_of
+from unit.findings.run_cases import region, run_of, subject_of
 
 
 def transposed(across: float, *, written: bool = True) -> list[Finding]:
@@ -41,3 +42,19 @@ def test_a_transposed_sweep_is_found_although_most_accesses_are_of_the_other_one
 @pytest.mark.parametrize("across", [0.05, 0.8])
 def test_what_is_hardly_or_mostly_shared_has_other_findings(across: float) -> None:
     assert Kind.CHANGING_USERS not in {one.kind for one in transposed(across)}
+
+
+def test_pages_that_change_users_are_not_hot_as_well() -> None:
+    """The fix of hot pages, parts with equal numbers of accesses, is for threads that keep them."""
+    pattern = Pattern("hot", 4)
+    page = np.arange(1600)
+    s = pattern.structure("u", 1600)
+    made = np.where(page < 320, 40_000, 2_000)
+    for line, shift in enumerate((0, 1), 3):
+        phase = region(pattern, f"phase {shift}", line)
+        pattern.access(s, page, (page // 400 + shift) % 4, made, made, phase=phase)
+    pattern.touch(s, page, page // 400, phase=0)
+    assert hot_pages.diagnose(subject_of(run_of(pattern))) is not None
+    assert [one.kind for one in findings_of(run_of(pattern)) if one.structure == s] == [
+        Kind.CHANGING_USERS
+    ]
