@@ -21,7 +21,11 @@ from tempfile import TemporaryDirectory
 
 _LOADED = [
     "numascape.cli.entry",
-    "numascape.commands.record",
+    "numascape.cli.app",
+    *(f"numascape.commands.{verb}" for verb in ("advise", "compare", "record", "report", "show")),
+    "numascape.console.overview",
+    "numascape.findings",
+    "numascape.report",
     "numascape.recorders.record",
     "numascape.conversion.convert",
     "numascape.trace.write",
