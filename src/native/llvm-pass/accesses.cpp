@@ -12,7 +12,7 @@ namespace {
 
 using namespace llvm;
 
-constexpr unsigned kMaxUses = 200;
+constexpr unsigned kMaxUsesOfVariable = 200;
 constexpr unsigned kLargestExpression = 60;
 // The displacements of the instructions that mark a phase and a memory region:
 // NUMASCAPE_PHASE_MARK and NUMASCAPE_REGION_MARK.
@@ -39,7 +39,7 @@ class PrivateVariables {
         }
         const auto [at, fresh] = known_.try_emplace(variable, false);
         if (fresh) {
-            at->second = !PointerMayBeCaptured(variable, true, true, kMaxUses);
+            at->second = !PointerMayBeCaptured(variable, true, true, kMaxUsesOfVariable);
         }
         return at->second;
     }

@@ -14,7 +14,7 @@ using namespace llvm;
 
 constexpr unsigned kDeepest = 16;
 
-bool is_zero(const Value* index) {
+bool is_zero_index(const Value* index) {
     const auto* constant = dyn_cast<ConstantInt>(index);
     return constant != nullptr && constant->isZero();
 }
@@ -163,7 +163,7 @@ std::optional<DestinationReader::Place> DestinationReader::element(const GetElem
             if (!add_member(*place, layout.getElementOffsetInBits(number).getFixedValue())) {
                 return std::nullopt;
             }
-        } else if (!first || !is_zero(index)) {
+        } else if (!first || !is_zero_index(index)) {
             const std::string text = index_text(index);
             if (text.empty() || (first && !place->indirect)) {
                 return std::nullopt;
