@@ -30,14 +30,15 @@ nb::str text(const std::string& bytes) {
     return nb::steal<nb::str>(decoded);
 }
 
-std::vector<std::uint64_t> unwind(symbols::Symbols& self, const symbols::Registers& registers,
-                                  std::uint64_t stack_address, const nb::bytes& stack,
-                                  std::size_t limit) {
+std::vector<std::uint64_t> unwind_stack(symbols::Symbols& self, const symbols::Registers& registers,
+                                        std::uint64_t stack_address, const nb::bytes& stack,
+                                        std::size_t limit) {
     const auto* bytes = static_cast<const std::byte*>(stack.data());
     return self.unwind(registers, stack_address, std::span(bytes, stack.size()), limit);
 }
 
-nb::dict places(symbols::Symbols& self, const nb::object& pcs, const nb::callable& is_library) {
+nb::dict code_places(symbols::Symbols& self, const nb::object& pcs,
+                     const nb::callable& is_library) {
     numascape::GivenTable addresses(pcs);
     symbols::PlaceCollector collector(
         [&](const std::string& function, const std::string& file, const std::string& module) {
@@ -145,11 +146,11 @@ void bind_symbols(nb::module_& module) {
             "pc"_a,
             "The functions active at a code address, innermost inlined one first; never empty. "
             "Pass a return address minus 1.")
-        .def("places", &places, "pcs"_a, "is_library"_a,
+        .def("places", &code_places, "pcs"_a, "is_library"_a,
              "The distinct places of a table of code addresses, `pc`: the table `numbers` with the "
              "`place` of each address, and the table `places` with the `function` and `file` "
              "(indices of the list `texts`) and `line` of each place.")
-        .def("unwind", &unwind, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
+        .def("unwind", &unwind_stack, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
              "Code addresses of the call stack, innermost first, from 17 registers in DWARF order "
              "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")
         .def("globals", &symbols::Symbols::globals,
