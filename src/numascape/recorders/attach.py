@@ -13,7 +13,7 @@ from numascape.recorders.binary import client_options
 from numascape.recorders.cpu_sampler import CpuSampler
 from numascape.recorders.process_time import ProcessTime
 from numascape.recorders.running import launch_error, why_not_started
-from numascape.recording.program import without_title
+from numascape.recording.program import executable_of, without_title
 from numascape.recording.session import Ended, Session
 from numascape.signals import signals_passed_on
 
@@ -32,6 +32,9 @@ def command_of_process(pid: int) -> list[str]:
         raise NumascapeError(f"there is no process {pid}") from error
     command = [word.decode(errors="surrogateescape") for word in words]
     if not command[0]:
+        # The kernel is just starting the program, or the program has emptied its command line.
+        if program := executable_of(Path(f"/proc/{pid}")):
+            return [program]
         raise NumascapeError(
             f"process {pid} is part of the kernel, or its main thread ended: it cannot be recorded"
         )

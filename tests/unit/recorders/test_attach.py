@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,34 @@ def test_a_process_that_was_not_recorded_is_an_error(
 ) -> None:
     with pytest.raises(NumascapeError, match="ended with status 1 before it could be recorded"):
         attach_with(monkeypatch, tmp_path, session, "exit 1")
+
+
+EMPTIES_ITS_COMMAND_LINE = """
+stat = open("/proc/self/stat").read().rpartition(")")[2].split()
+start, end = int(stat[45]), int(stat[46])
+with open("/proc/self/mem", "r+b", buffering=0) as memory:
+    memory.seek(start)
+    memory.write(bytes(end - start))
+print("ready", flush=True)
+input()
+"""
+
+
+@pytest.mark.program
+def test_a_process_without_a_command_line_has_its_executable() -> None:
+    """The kernel tells no command line either while it starts a program (execve)."""
+    words = [sys.executable, "-c", EMPTIES_ITS_COMMAND_LINE]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        command = attaching.command_of_process(process.pid)
+        process.communicate(b"\n")
+    assert command == [os.path.realpath(sys.executable)]
+
+
+def test_a_thread_of_the_kernel_is_no_program() -> None:
+    kernel = Path("/proc/2/comm")
+    if not kernel.exists() or kernel.read_text() != "kthreadd\n":
+        pytest.skip("a container does not show the kernel's threads")
+    with pytest.raises(NumascapeError, match="is part of the kernel"):
+        attaching.command_of_process(2)
