@@ -16,6 +16,7 @@ import numascape
 from behaviour.repeating import repeating
 from behaviour.waiting import LIMIT_S, wait_for
 from integration.loaded_command import loaded, run_loaded
+from integration.totals import check_totals
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
 NATIVE, BINARY, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
@@ -78,10 +79,11 @@ def trace_in(folder: Path) -> Path:
 
 
 def check_trace(folder: Path) -> None:
-    """The reader's checks must accept what a recorder wrote."""
+    """The reader's checks must accept what a recorder wrote, and find all that it counted."""
     opened = numascape.open(trace_in(folder))
     for table in opened.info.tables:
         opened.table(table)
+    check_totals(opened)
 
 
 def behave(

@@ -19,6 +19,7 @@ import numascape
 from integration.attaching import Attach, record_enough
 from integration.attaching import record as record_running
 from integration.loaded_command import run_loaded
+from integration.totals import check_totals
 from numascape.installation import installed_file
 from numascape.trace import Trace
 
@@ -131,16 +132,6 @@ def record(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Record:
         return Recording(opened, finished.stdout, finished.stderr, finished.returncode)
 
     return run
-
-
-def check_totals(trace: Trace) -> None:
-    """All counts of the recorder are in the trace, with any owner."""
-    if trace.info.recorder.name not in {"binary", "compiled"}:
-        return
-    totals = trace.info.totals
-    assert (totals.reads, totals.writes) == (totals.counted_reads, totals.counted_writes)
-    rows = trace.accesses.select(pl.col("reads", "writes").sum()).row(0)
-    assert rows == (totals.reads, totals.writes)
 
 
 @pytest.fixture(scope="session")

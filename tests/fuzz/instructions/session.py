@@ -24,6 +24,7 @@ from fuzz.instructions.layout import ARENA_PAGES
 from fuzz.instructions.logged import find_logged
 from fuzz.instructions.program import Program, Results, build, make_program, run
 from fuzz.instructions.truth import Counts, counts_of, find_truth
+from integration.totals import check_totals
 
 BIN: Final = Path(sysconfig.get_path("scripts"))
 _ARITHMETIC_FLAGS: Final = 0x8D5
@@ -53,6 +54,7 @@ def record_command(trace: Path, recorder: str = "binary") -> list[str | Path]:
 def counted(trace_folder: Path) -> tuple[Counts, set[int]]:
     """Return the counts of the arena's pages, and the pages with a first touch."""
     trace = numascape.open(trace_folder)
+    check_totals(trace)
     arena = trace.structures.filter(pl.col("name") == "arena").select("structure")
     rows = trace.accesses.join(arena, on="structure", how="semi").group_by("page")
     sums = rows.agg(pl.col("reads", "writes").sum())
