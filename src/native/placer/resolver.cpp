@@ -212,8 +212,8 @@ bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&)) {
     for (std::uint32_t i = 0; i < answer.count; ++i) {
         PlacedVariable variable{};
         if (!connection.receive(&variable, sizeof variable)) return false;
-        if (variable.rule < plan.rule_count() && variable.first % 4096 == 0 &&
-            variable.end % 4096 == 0 && variable.first <= variable.end) {
+        if (variable.rule < plan.rule_count() && variable.first % kPageBytes == 0 &&
+            variable.end % kPageBytes == 0 && variable.first <= variable.end) {
             take(variable);
         }
     }

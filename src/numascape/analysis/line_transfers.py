@@ -9,13 +9,13 @@ from itertools import pairwise
 
 import polars as pl
 
+from numascape.trace.format import LINE_BYTES, PAGE_LINES
+
 SUMS = ("transfers", "travelling", "judged", "true_sharing")
 PAIR = ["from_thread", "thread"]
 _PLACE = ["function", "file", "line"]
-LINE_BYTES = 64
 _MAX_LINES = 1000
 """The busiest lines of a structure: they show how its parts lie."""
-PAGE_LINES = 64
 
 
 @dataclass(frozen=True)

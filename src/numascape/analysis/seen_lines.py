@@ -20,9 +20,8 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
+from numascape.trace.format import LINE_BYTES, PAGE_LINES
 
-LINE_BYTES = 64
-PAGE_LINES = 64
 _DISTANCES = (0, 1, 2, 4)
 """Distances of lines, up to which lines count as the same if there are few samples. The last one is
 half of a part of 512 bytes."""

@@ -15,8 +15,7 @@ import polars as pl
 
 from numascape._native.symbols import Global
 from numascape.conversion.shard_groups import ShardGroup
-from numascape.conversion.transfers import LINE_BYTES
-from numascape.trace.format import PAGE_BYTES
+from numascape.trace.format import LINE_BYTES, PAGE_BYTES
 
 _MIN_SHARE: Final = 0.005
 """Share of the accesses, from which a small variable is a structure: half of what the findings

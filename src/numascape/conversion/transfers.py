@@ -11,10 +11,9 @@ import polars as pl
 from numascape.conversion.lines import PlacesOf
 from numascape.conversion.shard_groups import ShardGroup
 from numascape.conversion.shards import SMALL, UNKNOWN
-from numascape.trace.format import PAGE_BYTES
+from numascape.trace.format import LINE_BYTES, PAGE_BYTES
 from numascape.trace.schema import SCHEMAS
 
-LINE_BYTES = 64
 UNKNOWN_LINE = 0xFFFFFFFF
 
 _SCHEMA = SCHEMAS["transfers"]

@@ -21,12 +21,10 @@ from numascape.analysis.page_index import PageIndex, page_index, rows_of_accesse
 from numascape.machine import Machine
 from numascape.prediction.speeds import Floats, Speeds, speeds_of
 from numascape.trace import Trace
-from numascape.trace.format import PAGE_BYTES
+from numascape.trace.format import LINE_BYTES, PAGE_BYTES, PAGE_LINES
 
-LINE_BYTES: Final = 64
 Ints = npt.NDArray[np.int64]
 
-_LINES: Final = PAGE_BYTES // LINE_BYTES
 _ELEMENT: Final = 8
 """Assumed bytes of an element if only accesses are known."""
 
@@ -215,7 +213,7 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
         back = back * lines
     return Demand(
         index, page, thread, phase, reads + writes, lines, lines + back, accesses,
-        _LINES * repetitions, np.ones_like(lines), tuple(trace.phases["name"].to_list()),
+        PAGE_LINES * repetitions, np.ones_like(lines), tuple(trace.phases["name"].to_list()),
         least, most, counted, trace.phases.height > 1,
     )  # fmt: skip
 
@@ -256,7 +254,7 @@ def _estimated(
     pages = np.bincount(key, minlength=shape[0] * shape[1])
     working_set = np.maximum(pages * float(PAGE_BYTES), 1.0)
     missing = np.maximum(0.0, 1.0 - cache_share(speeds, shape[1]) / working_set)[key]
-    once = np.minimum(count, _LINES)
-    low = np.maximum(once, np.minimum(count, _LINES * repetitions) * missing)
+    once = np.minimum(count, PAGE_LINES)
+    low = np.maximum(once, np.minimum(count, PAGE_LINES * repetitions) * missing)
     high = np.maximum(low, count * (_ELEMENT / LINE_BYTES) * missing)
     return low, np.sqrt(low * high), high

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.prediction.demand import LINE_BYTES, Demand, Placed
+from numascape.prediction.demand import Demand, Placed
 from numascape.prediction.shared_fetches import last_level_caches, shared_moves
 from numascape.prediction.speeds import Floats, Speeds
+from numascape.trace.format import LINE_BYTES
 
 # Factors by which assumptions are varied, one at a time, to find the interval.
 _CORE_TIME: Final = (0.5, 2.0)

@@ -12,6 +12,9 @@ FORMAT: Final = "numascape-trace"
 VERSION: Final = 1
 PAGE_BYTES: Final = 4096
 """Bytes of a page in all tables, whatever pages the kernel uses."""
+LINE_BYTES: Final = 64
+"""Bytes of a cache line in all tables, whatever lines the processor has."""
+PAGE_LINES: Final = PAGE_BYTES // LINE_BYTES
 REQUIRED: Final = ("structures", "accesses", "first_touch", "threads", "placement", "phases")
 """The tables that every trace has."""
 FORMER_NAMES: Final = {"source_lines": "lines", "data_sources": "sources"}

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from numascape.analysis.line_transfers import (
-    PAGE_LINES,
     LineSums,
     PartsOfLines,
     between_places,
@@ -16,6 +15,7 @@ from numascape.analysis.line_transfers import (
     parts_of_lines,
     shared_lines_of_pages,
 )
+from numascape.trace.format import PAGE_LINES
 from numascape.trace.schema import SCHEMAS
 
 # Of these columns the tests have rows; all other columns are empty.

@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from numascape.analysis.seen_lines import PAGE_LINES, Overlap, overlap
+from numascape.analysis.seen_lines import Overlap, overlap
+from numascape.trace.format import PAGE_LINES
 from numascape.trace.schema import SCHEMAS
 
 _PAGES, _THREADS, _SEEN = 200, 4, 12

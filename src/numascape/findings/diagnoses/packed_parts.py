@@ -17,7 +17,7 @@ from itertools import combinations
 
 import polars as pl
 
-from numascape.analysis.line_transfers import LINE_BYTES, PartsOfLines, part_and_step
+from numascape.analysis.line_transfers import PartsOfLines, part_and_step
 from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.travelling_lines import separate
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
@@ -34,6 +34,7 @@ from numascape.findings.thresholds import (
 from numascape.findings.wording import threads_text
 from numascape.quantities import counted, percent, share_of
 from numascape.trace.counting import has_memory_lines
+from numascape.trace.format import LINE_BYTES
 
 _OF_THREAD = ["structure", "phase", "thread"]
 _LINE = ["structure", "phase", "instance", "page", "cache_line"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from numascape.analysis.line_transfers import PAGE_LINES, line_sums, shared_lines_of_pages
+from numascape.analysis.line_transfers import line_sums, shared_lines_of_pages
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import (
     initialise_in_parallel,
@@ -28,7 +28,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import counted, percent
-from numascape.trace.format import PAGE_BYTES
+from numascape.trace.format import PAGE_BYTES, PAGE_LINES
 
 _TOGETHER = (
     "Put the parts of one thread together, so that they fill whole pages: divide the work along "

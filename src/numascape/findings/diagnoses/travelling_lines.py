@@ -8,7 +8,6 @@ from collections.abc import Set
 import polars as pl
 
 from numascape.analysis.line_transfers import (
-    LINE_BYTES,
     LineSums,
     PartsOfLines,
     between_places,
@@ -28,6 +27,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import counted, percent, share_of
+from numascape.trace.format import LINE_BYTES
 
 
 def diagnose(run: Run, divided: Set[int | None]) -> list[Finding]:
