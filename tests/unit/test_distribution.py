@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("xdist")
 import distribution
 
 CONFTEST = """

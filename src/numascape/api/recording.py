@@ -47,7 +47,16 @@ def record(
         raise NumascapeError("no program given: use numascape.record([PROGRAM, ARGUMENT, ...])")
     target = Path(output) if output is not None else _temporary(command[0])
     modelled = choose_cache(traffic, cache)
-    options = RecordOptions(recorder, stack, lines, phases, every, modelled, event, frequency)
+    options = RecordOptions(
+        recorder=recorder,
+        stack=stack,
+        lines=lines,
+        phases=phases,
+        every_s=every,
+        cache=modelled,
+        event=event,
+        frequency=frequency,
+    )
     run_recorder(RecordRequest(command, target, options), lambda _: None)
     return OpenedTrace.read(target)
 
