@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that repeat their work until there is input, and print a line for each round.
 
-They use a processor all the time. So that they do not while a test does something else, they print
-into a socket with the smallest buffer: it has place for a few rounds, then they wait until somebody
-reads.
+They use a processor all the time, which would slow down what a test does after the recording. So
+they print into a socket with the smallest buffer. It has place for a few rounds; then they wait
+until somebody reads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GreedyRefine: Greedy with a preference for staying, as Charm++'s GreedyRefineLB does it. The goal
-// is the load of the longest core of Greedy's mapping, times a tolerance. Tasks are taken heaviest
+// is the largest load of a core in Greedy's mapping, times a tolerance. Tasks are taken heaviest
 // first. A task stays if its core then stays within the goal; otherwise it goes to the least loaded
 // core.
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace numascape::balance {
 
 namespace {
-// Share of the goal by which a core may exceed it, to save migrations.
+// A core may reach the goal times this factor, to save migrations.
 constexpr double kTolerance = 1.0;
 }  // namespace
 

@@ -38,8 +38,8 @@ class Refinement {
         }
     }
 
-    // The cheapest core with room for the item, including its own. `escape` takes any core that
-    // remains shorter than the item's own core, even without a gain.
+    // The cheapest core with room for the item, including its own. With `escape`, also a core that
+    // then still takes less time than the item's own core, even without a gain.
     Place best(Task t, bool escape) {
         const Core here = state_.mapping()[t];
         const Node own = problem_.node(here);
@@ -73,7 +73,7 @@ class Refinement {
         for (Core c : {from, to}) by_node_[problem_.node(c)].set(place_[c], state_.time(c));
     }
 
-    // All its neighbours are on its node, it is at home, and its core is not too long.
+    // All its neighbours are on its node, it is at home, and its core does not take too long.
     bool settled(Task t) const {
         const Core here = state_.mapping()[t];
         if (here != level_.home[t]) return false;

@@ -32,7 +32,7 @@ struct GroupAccess {
     uint16_t bytes;
     bool write;
 };
-// What every such description begins with.
+// The first fields of each description for the slow path.
 struct PlaceInfo {
     uint64_t pc;    // of the first access
     uint32_t site;  // see BlockAccess
@@ -79,7 +79,7 @@ struct AccessGroup {
     uint32_t writes;
     uint32_t first_access;  // chain of members in BlockPlan::access
     uint32_t last_access;
-    DeadRegisters freedom;
+    DeadRegisters dead_registers;
 };
 
 inline constexpr uint32_t kNoAccess = 0xffffffff;
@@ -95,7 +95,7 @@ struct PlannedAccess {
 struct PlannedSpecial {
     instr_t* instruction;
     uint32_t at;
-    DeadRegisters freedom;
+    DeadRegisters dead_registers;
 };
 
 struct BlockPlan {
@@ -111,15 +111,15 @@ struct BlockPlan {
     uint32_t instructions;
     RegisterSet used;  // by any instruction of the block
     bool linear;       // no control flow inside the block
-    int64_t moved;     // from where the instructions are decoded to where the program has them
+    int64_t distance;  // from where the instructions are decoded to where the program has them
     AccessGroup group[kMaxGroups];
     PlannedAccess access[kMaxAccesses];
     PlannedSpecial special[kMaxSpecials];
     instr_t* instruction[kMaxInstructions];
 };
 
-// The address of an instruction in the program. DynamoRIO decodes a block that a page with written
-// data has from its own copy of it, when it translates a fault there.
+// The address of an instruction in the program. If a block's page also has data that is written,
+// DynamoRIO decodes its own copy of the block when it translates a fault there.
 uint64_t program_pc(const BlockPlan& plan, instr_t* instruction);
 
 // Fills `plan` for the block, which begins at `start` in the program. `count_stack`: accesses

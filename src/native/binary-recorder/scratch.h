@@ -54,7 +54,7 @@ BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags);
 class PlaceScratch {
   public:
     // `excluded`: registers the inserted code reads.
-    PlaceScratch(const Emitter& emit, BlockScratch& block, const DeadRegisters& freedom,
+    PlaceScratch(const Emitter& emit, BlockScratch& block, const DeadRegisters& dead_registers,
                  RegisterSet excluded);
 
     // The register for a role, saved when needed.
@@ -74,7 +74,7 @@ class PlaceScratch {
 
     const Emitter& emit_;
     BlockScratch& block_;
-    DeadRegisters freedom_;
+    DeadRegisters dead_registers_;
     RegisterSet excluded_;
     reg_id_t local_[static_cast<unsigned>(Role::kCount)];  // taken here only
     bool local_saved_[static_cast<unsigned>(Role::kCount)];

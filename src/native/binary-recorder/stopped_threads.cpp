@@ -6,7 +6,7 @@
 //   is saved, set to that address, and saved again elsewhere for the comparison. DynamoRIO takes
 //   the second copy for the program's value, so the program would continue with a wrong rax.
 // - In the code around a call of ours (a clean call) it uses the registers that the call saves,
-//   even before they are saved, when they are those of an earlier call.
+//   although, until the call has saved them, this memory has the registers of an earlier call.
 // - In code that was replaced in the meantime, it takes the entry for indirect jumps for the start,
 //   where rax and rcx are still saved.
 #include "stopped_threads.h"
@@ -30,13 +30,13 @@ int storage_offset(opnd_t operand, int ours) {
     return is_ours ? kNowhere : offset;
 }
 
-// Where a register was saved first, and whether again since.
+// Where a register was saved first, and whether it was saved a second time.
 struct Saved {
     int offset = kNowhere;
     bool twice = false;
 };
 
-void follow(instr_t* instruction, int ours, Saved (&saved)[kRegisters]) {
+void note_save_or_restore(instr_t* instruction, int ours, Saved (&saved)[kRegisters]) {
     const int opcode = instr_get_opcode(instruction);
     if (opcode != OP_mov_st && opcode != OP_mov_ld) {
         return;
@@ -96,7 +96,7 @@ void restore_saved_twice(void* drcontext, const dr_restore_state_info_t& info,
     while (at != nullptr && at < info.raw_mcontext->pc) {
         instr_reset(drcontext, &instruction);
         at = decode(drcontext, at, &instruction);
-        follow(&instruction, ours, saved);
+        note_save_or_restore(&instruction, ours, saved);
     }
     instr_free(drcontext, &instruction);
     for (unsigned i = 0; i < kRegisters; ++i) {

@@ -4,10 +4,15 @@
 //
 //   LINE COLUMN SLOT KNOWS ARGUMENT NAME
 //
-// for each call and slot, separated by tabs. SLOT is the value that goes there: `v` the result of
-// the call, `h` the value of the local variable in the line before, `o` the object that the call is
-// for, or a number for what this argument points to. The rest is a Destination. Calls at one place
-// (of a macro) are in the order of execution.
+// for each call and slot, separated by tabs. KNOWS, ARGUMENT and NAME are a Destination. SLOT says
+// which value goes there:
+//
+//   v         the result of the call
+//   h         the value of the local variable in the line before
+//   o         the object that the call is for
+//   a number  what this argument of the call points to
+//
+// Calls at one place (of a macro) are in the order of execution.
 #include "names.h"
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 
 namespace numascape {
 
-// Sums of rows by key: each key occurs once, in order. New rows wait in many short lists.
-// `key.list()` is the number of the list, which never decreases from one key to the next. A list is
+// Sums of rows by key: each key occurs once, in order. New rows are kept unsorted in many short
+// lists. `key.list()` is the number of the list; a larger key never has a smaller one. A list is
 // sorted and summed whenever it has grown by half. Short lists are sorted in the processor's cache,
 // and need little memory beside their own.
 template <typename Key, typename Sum>

@@ -19,8 +19,8 @@ each:
     balance_at_sync(cells, target)        # once, in a coroutine
     charm.start(main, classes=[Balancer])
 
-The runtime's own measurements are not used, because they do not charge broadcast entry methods to
-the elements that execute them.
+The runtime's own measurements are not used: they do not count the time of broadcast entry methods
+for the elements that execute them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class MeasuredChare(Chare):  # type: ignore[misc]
     # When the time of the running measured entry method was last added to the load.
     measured_since: float | None = None
     measured_load = 0.0
-    # What waits for the element that we migrate; None if the runtime itself migrates it.
+    # The future to complete after our migration; None if the runtime itself migrates the element.
     migration_done: Any = None
 
     def load_so_far(self) -> float:

@@ -25,8 +25,8 @@ ALGORITHMS: Final[dict[str, str]] = dict(native.algorithms())
 class Options:
     """Parameters of the algorithms; see docs/balance.md.
 
-    nan, and no starts: the algorithm chooses. `iterations` are those until the next balance: a
-    migration must have saved its price by then.
+    For nan, and for no starts, the algorithm chooses. `iterations` is the number until the next
+    balancing: a migration must have saved its price by then.
     """
 
     alpha: float = float("nan")
@@ -124,8 +124,10 @@ class Problem:
     def objective(self, mapping: Cores, options: Options | None = None) -> tuple[float, ...]:
         """What the incumbent search minimises, the most important first.
 
-        The excess over the caps on migrations, over the memory of cores, over the other caps (all
-        are 0 if the caps are kept), and the cost: communication, and the price of migrations.
+        - the excess over the caps on migrations,
+        - over the memory of cores,
+        - over the other caps (all three are 0 if the caps are kept),
+        - the cost: communication, and the price of migrations.
         """
         cores = np.ascontiguousarray(mapping, np.uint32)
         chosen = dataclasses.asdict(options or Options())

@@ -107,7 +107,7 @@ def _print_structures(console: Console, job: AnalysedJob, *, every: bool) -> Non
 
 
 def _print_shared(console: Console, shared: list[SharedMemory]) -> None:
-    headings = ("Shared memory", "Host", "Used", "Ranks", "Accesses", "First", "Of others")
+    headings = ("Shared memory", "Host", "Used", "Ranks", "Accesses", "First rank", "By others")
     rows = [
         [
             name(one.name),

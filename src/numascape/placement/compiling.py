@@ -45,7 +45,7 @@ class UsableResources:
     node_cpus: dict[int, tuple[int, ...]]
     memory_nodes: tuple[int, ...]
 
-    def together_with(self, cpu: int) -> tuple[int, ...]:
+    def cpus_beside(self, cpu: int) -> tuple[int, ...]:
         """The usable CPUs of the node of `cpu`."""
         for cpus in self.node_cpus.values():
             if cpu in cpus:
@@ -101,7 +101,7 @@ def check_host(plan: Plan, host: UsableResources, name: str) -> None:
 def thread_count(
     plan: Plan, given: int | None, environment: dict[str, str], host: UsableResources
 ) -> int:
-    """The number of threads of this run; 0 if it is that of the plan.
+    """The number of threads of this run; 0: as many as in the plan.
 
     It is `given` by the user, or by OpenMP's variable, or OpenMP's default if the plan is for
     OpenMP threads.
@@ -129,7 +129,7 @@ def places(plan: Plan, field: str, threads: int, host: UsableResources) -> list[
         place = by_recorded.get(number * recorded // threads)
         if place is not None and threads > recorded and len(place.cpus) == 1:
             # Several threads have this place: give them the whole node instead of one CPU.
-            place = ThreadCpus(place.rule, host.together_with(place.cpus[0]))
+            place = ThreadCpus(place.rule, host.cpus_beside(place.cpus[0]))
         found.append(place)
     return found
 
@@ -251,20 +251,20 @@ def _add_stacks(parts: _Parts, rules: Sequence[StructureRule]) -> tuple[int, int
 
 
 def _add_rules(parts: _Parts, rules: Sequence[StructureRule]) -> list[tuple[int, int]]:
-    """Add the rules, then all their nodes, weights and posts."""
+    """Add the rules, then all their nodes, weights and boundaries."""
     nodes: list[int] = []
     weights: list[int] = []
-    posts: list[float] = []
+    boundaries: list[float] = []
     rows = []
     for rule in rules:
-        firsts = (len(nodes), len(weights), len(posts))
+        firsts = (len(nodes), len(weights), len(boundaries))
         rows.append(struct.pack("<5I", POLICIES.index(rule.policy), len(rule.nodes), *firsts))
         nodes += rule.nodes
         weights += rule.weights
-        posts += rule.parts
+        boundaries += rule.parts
     return [
         parts.add(b"".join(rows), len(rows)),
         parts.add(struct.pack(f"<{len(nodes)}I", *nodes), len(nodes)),
         parts.add(struct.pack(f"<{len(weights)}I", *weights), len(weights)),
-        parts.add(struct.pack(f"<{len(posts)}d", *posts), len(posts)),
+        parts.add(struct.pack(f"<{len(boundaries)}d", *boundaries), len(boundaries)),
     ]

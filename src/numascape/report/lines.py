@@ -11,7 +11,7 @@ from numascape.report.data import Lines
 PAIRS = 8000
 """Maximum number of pairs of structure and place that a report shows."""
 REST = ("other source lines", "", 0)
-"""The place that stands for those of all other pairs."""
+"""The place that replaces those of all pairs beyond PAIRS."""
 
 _PLACE = ["function", "file", "line"]
 _COUNTS = ["reads", "writes", "estimated"]

@@ -11,6 +11,7 @@ from numascape._native.symbols import Global, Symbols
 from numascape._native.symbols import Module as NativeModule
 from numascape.elf_segments import PT_LOAD, read_segments
 from numascape.samples.events import RangeMapped
+from numascape.trace.format import PAGE_BYTES
 
 
 class Memory:
@@ -73,7 +74,7 @@ class Module:
 
 @dataclass
 class Modules:
-    """The files that an image mapped from their beginning, with their variables."""
+    """The ELF files whose first page an image mapped, with their variables."""
 
     modules: dict[str, Module] = field(default_factory=dict)
 
@@ -106,7 +107,7 @@ def _extent(path: Path) -> tuple[bool, int, int] | None:
     loaded = [segment for segment in found.segments if segment.kind == PT_LOAD] if found else []
     if found is None or not loaded:
         return None
-    low = min(segment.address & ~0xFFF for segment in loaded)
+    low = min(segment.address & -PAGE_BYTES for segment in loaded)
     high = max(segment.address + segment.memory_bytes for segment in loaded)
     # With larger addresses than any processor has, the file is damaged.
     return (found.fixed, low, high) if high < 1 << 56 else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers the requests to a served job: its page, and those of its ranks, made when asked for."""
+"""Serves a job's page, and its ranks' pages, each of which is made at its first request."""
 
 from __future__ import annotations
 

@@ -147,6 +147,6 @@ def test_places_of_other_numbers_of_threads() -> None:
 
 
 def test_a_node_s_cpus_are_those_that_may_be_used() -> None:
-    assert HOST.together_with(70) == (70,)
-    assert HOST.together_with(1) == (0, 1)
-    assert HOST.together_with(9) == (9,)
+    assert HOST.cpus_beside(70) == (70,)
+    assert HOST.cpus_beside(1) == (0, 1)
+    assert HOST.cpus_beside(9) == (9,)

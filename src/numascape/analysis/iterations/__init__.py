@@ -15,7 +15,7 @@ from tree_sitter import Node
 from numascape.analysis.iterations import c_family, fortran
 from numascape.naming.sources import Source
 
-_JUDGES: dict[str, tuple[frozenset[str], Callable[[Node], str]]] = {
+_DEPENDENCE_FINDERS: dict[str, tuple[frozenset[str], Callable[[Node], str]]] = {
     "c": (c_family.LOOPS, c_family.dependence),
     "cpp": (c_family.LOOPS, c_family.dependence),
     "fortran": (fortran.LOOPS, fortran.dependence),
@@ -27,8 +27,9 @@ class ParallelLoop:
     """The outermost loop around a line whose iterations are independent.
 
     `line` is its first line, or 0 if there is none; then `reason` says why the innermost loop's
-    iterations depend on each other, as the end of a sentence that begins with "it". `around` are
-    the first lines of all loops around the line, the outermost first.
+    iterations depend on each other, such as "may change `sum`, which the next iteration reads":
+    the page puts "it" before this. `around` are the first lines of all loops around the line, the
+    outermost first.
     """
 
     line: int
@@ -38,9 +39,9 @@ class ParallelLoop:
 
 def parallel_loop(source: Source, line: int) -> ParallelLoop | None:
     """The loop to run in parallel; None if no loop is there or the language is not known."""
-    if source.language not in _JUDGES:
+    if source.language not in _DEPENDENCE_FINDERS:
         return None
-    kinds, dependence = _JUDGES[source.language]
+    kinds, dependence = _DEPENDENCE_FINDERS[source.language]
     around = _loops_around(source.root, line - 1, kinds)
     if not around:
         return None

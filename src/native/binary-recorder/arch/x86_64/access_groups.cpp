@@ -205,14 +205,14 @@ RegisterSet registers_of(opnd_t operand) {
 }
 
 uint64_t program_pc(const BlockPlan& plan, instr_t* instruction) {
-    return reinterpret_cast<uint64_t>(instr_get_app_pc(instruction) + plan.moved);
+    return reinterpret_cast<uint64_t>(instr_get_app_pc(instruction) + plan.distance);
 }
 
 void plan_block(instrlist_t* block, app_pc start, bool count_stack, BlockPlan& plan) {
     plan.groups = plan.accesses = plan.specials = plan.next_group = plan.next_special = 0;
     plan.instructions = 0;
     instr_t* first = instrlist_first_app(block);
-    plan.moved = first == nullptr ? 0 : start - instr_get_app_pc(first);
+    plan.distance = first == nullptr ? 0 : start - instr_get_app_pc(first);
     plan.linear = is_linear(block);
     SymbolicRegisters registers;
     for (instr_t* i = instrlist_first(block); i != nullptr; i = instr_get_next(i)) {

@@ -69,7 +69,7 @@ GroupAddress address_of(const AccessGroup& group) {
             number(opnd_get_index(op)),
             static_cast<uint8_t>(opnd_get_scale(op)),
             true,
-            !group.freedom.flags_dead,
+            !group.dead_registers.flags_dead,
             of_thread};
 }
 
@@ -140,7 +140,7 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     const AccessGroup& group = block.plan.group[number];
     const GroupInfo* info = describe_group(block, group, group_site(block.scratch.number, number));
     const PageCrossing page_crossing = page_crossing_of(group);
-    PlaceScratch scratch(emit, block.scratch, group.freedom, registers_of(group.operand));
+    PlaceScratch scratch(emit, block.scratch, group.dead_registers, registers_of(group.operand));
     const reg_id_t a = scratch.take(Role::kAddress);
     const bool second =
         page_crossing == PageCrossing::kByAddress || (!group.plain && !group.is_static);
@@ -224,7 +224,7 @@ dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
 
 bool any_flags_needed(const BlockPlan& plan) {
     for (uint32_t i = 0; i < plan.groups; ++i) {
-        if (!plan.group[i].freedom.flags_dead) {
+        if (!plan.group[i].dead_registers.flags_dead) {
             return true;
         }
     }

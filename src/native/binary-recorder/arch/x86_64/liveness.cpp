@@ -62,14 +62,14 @@ void compute_liveness(BlockPlan& plan) {
         live =
             may_fault(plan.instruction[at - 1]) ? ~0u : (live & ~effect.overwrites) | effect.reads;
         flags_live = (flags_live & ~effect.flags_written) | effect.flags_read;
-        const DeadRegisters freedom =
+        const DeadRegisters dead_registers =
             known ? DeadRegisters{~live & 0xffff & ~kStackPointerBit, flags_live == 0}
                   : DeadRegisters{0, false};
         while (group > 0 && plan.group[group - 1].at == at - 1) {
-            plan.group[--group].freedom = freedom;
+            plan.group[--group].dead_registers = dead_registers;
         }
         while (special > 0 && plan.special[special - 1].at == at - 1) {
-            plan.special[--special].freedom = freedom;
+            plan.special[--special].dead_registers = dead_registers;
         }
     }
     if (!known) {

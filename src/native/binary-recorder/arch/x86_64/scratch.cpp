@@ -183,9 +183,12 @@ BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags) {
     return scratch;
 }
 
-PlaceScratch::PlaceScratch(const Emitter& emit, BlockScratch& block, const DeadRegisters& freedom,
-                           RegisterSet excluded)
-    : emit_(emit), block_(block), freedom_(freedom), excluded_(excluded | kStackPointerBit) {
+PlaceScratch::PlaceScratch(const Emitter& emit, BlockScratch& block,
+                           const DeadRegisters& dead_registers, RegisterSet excluded)
+    : emit_(emit),
+      block_(block),
+      dead_registers_(dead_registers),
+      excluded_(excluded | kStackPointerBit) {
     for (unsigned role = 0; role < kRoles; ++role) {
         local_[role] = DR_REG_NULL;
         local_saved_[role] = false;
@@ -193,7 +196,7 @@ PlaceScratch::PlaceScratch(const Emitter& emit, BlockScratch& block, const DeadR
             excluded_ |= bit_of(block.reg[role]);
         }
     }
-    if (!freedom_.flags_dead) {
+    if (!dead_registers_.flags_dead) {
         excluded_ |= kAccumulatorBit;  // for the flags, see save_flags
     }
     if (!block_.saved) {
@@ -224,7 +227,7 @@ reg_id_t PlaceScratch::take(Role role) {
     reg_id_t& local = local_[index(role)];
     if (local == DR_REG_NULL) {
         const RegisterSet allowed = ~excluded_ & 0xffff;
-        local = pick(allowed & freedom_.dead);
+        local = pick(allowed & dead_registers_.dead);
         if (local == DR_REG_NULL) {
             local = pick(allowed);
             save(role, local);
@@ -253,14 +256,14 @@ void PlaceScratch::count_block() {
 }
 
 void PlaceScratch::save_flags() {
-    if (freedom_.flags_dead) {
+    if (dead_registers_.flags_dead) {
         count_block();
         return;
     }
     flags_saved_ = true;
     if (block_.reg[index(Role::kFlags)] == DR_REG_NULL) {
         local_[index(Role::kFlags)] = DR_REG_RAX;
-        if ((freedom_.dead & kAccumulatorBit) == 0) {
+        if ((dead_registers_.dead & kAccumulatorBit) == 0) {
             save(Role::kFlags, DR_REG_RAX);
             local_saved_[index(Role::kFlags)] = true;
         }

@@ -200,7 +200,7 @@ void insert_special(const Emitter& emit, BlockScratch& block, const BlockPlan& p
         scratch.restore(last);
         return;
     }
-    PlaceScratch scratch(emit, block, special.freedom, read);
+    PlaceScratch scratch(emit, block, special.dead_registers, read);
     const bool of_stack =
         opnd_is_base_disp(memory.operand) && opnd_get_base(memory.operand) == DR_REG_XSP;
     if (options.count_stack || !of_stack) {
