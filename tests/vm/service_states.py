@@ -32,7 +32,7 @@ BLOCKS, BLOCK = 64, 64 << 10
 # A service is moved until it has answered so often meanwhile.
 ENOUGH = 30
 # Between its questions, an emulated processor has time for what moves the memory.
-BREATH_S = 0.02
+PAUSE_S = 0.02
 CLIENTS, TRANSACTIONS = 2, 50
 
 
@@ -80,7 +80,7 @@ class Client:
                 if answer != f"{right_answer(number)}\n":
                     self.wrong.append(f"{number}: {answer!r}")
                 self.answers += 1
-                time.sleep(BREATH_S)
+                time.sleep(PAUSE_S)
 
 
 def right_answer(number: int) -> int:

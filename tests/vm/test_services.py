@@ -59,7 +59,7 @@ def test_a_service_answers_rightly_while_it_moves(services: Seen, language: str)
     assert others
     for account in others:
         assert account["ended_early"] is None
-        # All of its data. Other memory, a runtime may give back before it is verified.
+        # All of its data. A runtime may give other memory back before that is verified.
         assert min(bytes_moved(account), account["verified"]) >= BLOCKS * BLOCK
 
 
@@ -81,7 +81,7 @@ def test_shared_buffers_are_interleaved_whole(services: Seen) -> None:
     assert last["not_moved"] == {}
     assert last["verified"] == last["to_move"]
     assert min(last["to_move"], last["in_place"]) > 0
-    # Meanwhile, the server may touch pages that were in no memory before.
+    # Meanwhile, the server may touch new pages.
     before, now = (run["to_move"] + run["in_place"] for run in (last, checked))
     assert checked["to_move"] <= now - before
     assert checked["in_place"] >= before

@@ -13,11 +13,11 @@ namespace {
 // The first temperature, relative to what all messages of a typical item cost more across a border,
 // and the last one, relative to the first. Twice or half as much gave up to 2 % more communication
 // on AMR and power law graphs of 1000 tasks.
-constexpr double kStart = 0.125, kLast = 0.15;
-constexpr int kCoolings = 50;
+constexpr double kFirstTemperature = 0.125, kLastTemperature = 0.15;
+constexpr int kCoolingSteps = 50;
 // Where few items are on a border, each of them gets more steps.
 constexpr double kStepsOnBorder = 2.5;
-constexpr double kMostTime = 0.8;
+constexpr double kShareOfTimeLimit = 0.8;
 constexpr std::size_t kMaxEntries = 1 << 20;
 constexpr std::size_t kDrawn = 256;
 
@@ -48,17 +48,18 @@ class NodeAnnealing {
 
     // If time is limited, each temperature gets an equal part of what is left.
     void run(double steps, const TimeLimit& limit) {
-        const double start = kStart * typical_cost();
-        const double all = steps * double(state_.level().size()) / kCoolings;
-        const double begin = limit.used(), own = kMostTime * (1.0 - begin);
-        for (int stage = 0; stage < kCoolings; ++stage) {
+        const double start = kFirstTemperature * typical_cost();
+        const double all = steps * double(state_.level().size()) / kCoolingSteps;
+        const double begin = limit.used(), own = kShareOfTimeLimit * (1.0 - begin);
+        for (int stage = 0; stage < kCoolingSteps; ++stage) {
             find_border();
             if (border_.empty()) return;
             const auto late = [&] {
-                return (limit.used() - begin) * kCoolings > own * (stage + 1);
+                return (limit.used() - begin) * kCoolingSteps > own * (stage + 1);
             };
-            const double on_border = kStepsOnBorder * steps * double(border_.size()) / kCoolings;
-            temperature_ = start * std::pow(kLast, stage / double(kCoolings - 1));
+            const double on_border =
+                kStepsOnBorder * steps * double(border_.size()) / kCoolingSteps;
+            temperature_ = start * std::pow(kLastTemperature, stage / double(kCoolingSteps - 1));
             for (auto left = std::uint64_t(std::min(all, on_border)); left > 0; --left) {
                 propose();
                 if (left % 256 == 0 && limit.limited() && late()) break;

@@ -37,7 +37,8 @@ inline void expect_forbidden_ticks() {
     ticks_may_be_forbidden.store(true, std::memory_order_relaxed);
 }
 
-// For a thread that was there before us, or has it from the program that started this one.
+// The thread may have forbidden it before the recorder entered, or have inherited it through
+// execve.
 inline void find_forbidden_ticks() {
     if (are_ticks_forbidden()) {
         expect_forbidden_ticks();

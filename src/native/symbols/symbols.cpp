@@ -101,7 +101,7 @@ std::vector<Global> cached_thread_variables(LoadedModule& module) {
 constexpr int kGranuleBits = 4;
 // The name of several variables contains at most this many; if there are more, it ends with
 // "others".
-constexpr std::size_t kMostJoined = 3;
+constexpr std::size_t kMaxJoinedNames = 3;
 
 // Whether both are small and have parts of the same granule.
 bool share_granule(const FrameVariable& before, std::int64_t offset, std::uint64_t size) {
@@ -114,7 +114,8 @@ bool share_granule(const FrameVariable& before, std::int64_t offset, std::uint64
 // Makes one of `joined` variables and the next one, which ends at `end`.
 void join(FrameVariable& variable, std::size_t joined, const std::string& next, std::int64_t end) {
     variable.size = static_cast<std::uint64_t>(end - variable.offset);
-    if (joined <= kMostJoined) variable.name += " and " + (joined < kMostJoined ? next : "others");
+    if (joined <= kMaxJoinedNames)
+        variable.name += " and " + (joined < kMaxJoinedNames ? next : "others");
 }
 
 }  // namespace

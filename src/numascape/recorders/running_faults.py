@@ -67,6 +67,7 @@ class _Watched:
     _seen: set[_Key] = field(default_factory=set)
     _maps: str = ""
     _before: int = field(default_factory=time.time_ns)
+    used: ProcessTime = field(init=False)
 
     def __post_init__(self) -> None:
         self.used = ProcessTime(self.pid)

@@ -53,6 +53,7 @@ class _Watched:
     cost: float = 0.0
     """The use of CPUs by the kernel's thread."""
     seconds: float = 0.0
+    used: ProcessTime = field(init=False)
 
     def __post_init__(self) -> None:
         self.used = ProcessTime(self.target.pid)
