@@ -93,6 +93,53 @@ program soak
 end program
 """
 
+CXX: Final = """
+#include <omp.h>
+
+#include <csignal>
+#include <cstdio>
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace {
+volatile std::sig_atomic_t stop;
+
+double once(std::vector<double>& values) {
+    double total = 0;
+    #pragma omp parallel for
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = 1.0 / double(i + 1);
+    #pragma omp parallel for schedule(dynamic, 1000)
+    for (std::size_t i = 0; i < values.size(); i++) values[i] *= double(i % 7);
+    #pragma omp parallel for schedule(static) reduction(max : total)
+    for (std::size_t i = 0; i < values.size(); i++) total = total < values[i] ? values[i] : total;
+    std::vector<long> sums(100);
+    #pragma omp parallel
+    #pragma omp single
+    for (std::size_t task = 0; task < sums.size(); task++) {
+        #pragma omp task shared(sums)
+        {
+            std::vector<long> own(1000);
+            std::iota(own.begin(), own.end(), long(task));
+            sums[task] = std::accumulate(own.begin(), own.end(), 0L);
+        }
+    }
+    return total + double(std::accumulate(sums.begin(), sums.end(), 0L));
+}
+}  // namespace
+
+int main() {
+    std::signal(SIGUSR1, [](int) { stop = 1; });
+    omp_set_num_threads(4);
+    std::vector<double> values(200000);
+    std::set<double> results;
+    std::puts("ready");
+    std::fflush(stdout);
+    while (!stop) results.insert(once(values));
+    std::puts(results.size() == 1 ? "right" : "wrong");
+}
+"""
+
 GO: Final = """
 package main
 
@@ -237,6 +284,15 @@ def fortran_openmp() -> Running:
     return _started([str(folder / "soak"), str(stop)], lambda _: stop.touch())
 
 
+def cxx_openmp() -> Running:
+    """Start a C++ program of parallel loops and tasks."""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "soak.cpp").write_text(CXX)
+    compiler = ["g++", "-O2", "-fopenmp", "-o", str(folder / "soak")]
+    subprocess.run([*compiler, str(folder / "soak.cpp")], check=True)
+    return _started([str(folder / "soak")], _signal)
+
+
 def go() -> Running | None:
     """Start a Go program with four goroutines that allocate; None without a compiler."""
     if shutil.which("go") is None:
@@ -321,6 +377,7 @@ PROGRAMS: Final[dict[str, Callable[[], Running | None]]] = {
     "C: timers": lambda: test_program("timers"),
     "Python, four threads": python_threads,
     "Python, threads that start children": spawning_threads,
+    "C++, OpenMP": cxx_openmp,
     "Fortran, OpenMP": fortran_openmp,
     "Go": go,
     "Java": java,
