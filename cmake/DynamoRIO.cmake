@@ -31,7 +31,7 @@ numascape_hash_of_patches(_patches_hash ${_patches})
 set(_options -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDEBUG=OFF -DBUILD_TESTS=OFF -DBUILD_SAMPLES=OFF
   -DBUILD_DOCS=OFF -DBUILD_CLIENTS=OFF -DBUILD_TOOLS=OFF -DDISABLE_WARNINGS=ON -DANNOTATIONS=OFF)
 # What the recorder, its launcher and its attacher use: less than half of what DynamoRIO would build.
-set(_targets dynamorio drpreload drmgr drutil drinjectlib drconfiglib drfrontendlib drdecode drlibc
+set(_targets dynamorio drmgr drutil drinjectlib drconfiglib drfrontendlib drdecode drlibc
   drmemfuncs)
 string(SHA256 _patches_hash "${_patches_hash}${_options}")
 string(SUBSTRING "${_patches_hash}" 0 12 _patches_hash)

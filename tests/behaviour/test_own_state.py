@@ -15,7 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from behaviour.ways import BINARY, COMMAND, COMPILED, FAULTS, NATIVE, PLAN, behave
+from behaviour.repeating import repeating
+from behaviour.ways import (
+    ATTACH,
+    ATTACHES,
+    BINARY,
+    COMMAND,
+    COMPILED,
+    FAULTS,
+    NATIVE,
+    PLAN,
+    attached,
+    behave,
+)
 
 TOPICS = ("descriptor", "signal", "limit", "variable", "child", "identity", "thread")
 # The environment of all runs, so that nothing but the recorder is different.
@@ -30,6 +42,8 @@ BY_NATURE = {
     FAULTS: rf"{RECORDERS_FILES}|{FIXED_ADDRESSES}",
     COMPILED: rf"{RECORDERS_FILES}|{FIXED_ADDRESSES}",
     PLAN: NOTHING,
+    # The recorder has a thread in the process.
+    ATTACH: rf"{RECORDERS_FILES}|thread count:",
 }
 CELLS = [(way, topic) for way in (BINARY, FAULTS, PLAN, COMPILED) for topic in TOPICS]
 Seen = Callable[[str, Path], list[str]]
@@ -65,6 +79,32 @@ def test_state_is_as_by_itself(
         for run in (NATIVE, way)
     )
     assert found == expected
+
+
+def _lines_of_rounds(output: str) -> list[list[str]]:
+    text = re.sub(r"pipe:\[\d+\]|/proc/\d+/fd", "...", output)
+    return [part.splitlines() for part in text.split("round\n")]
+
+
+def test_state_is_the_same_before_while_and_after_a_recorder_is_attached(
+    programs: Path, tmp_path: Path
+) -> None:
+    with repeating(tmp_path, [programs / "own_state"]) as process:
+        process.begin_rounds(1)
+        for _ in range(ATTACHES):
+            with attached(process.pid, tmp_path, process.lives, process.waiting):
+                process.begin_rounds(2)
+            process.begin_rounds(1)
+        first, *others = _lines_of_rounds(process.end())
+    assert process.status == 7
+    assert len(others) > 3 * ATTACHES
+    different = {
+        line
+        for lines in others
+        for line in set(lines) ^ set(first)
+        if not re.search(BY_NATURE[ATTACH], line)
+    }
+    assert not different
 
 
 @pytest.mark.parametrize("way", [BINARY, FAULTS, PLAN])

@@ -343,3 +343,23 @@ def test_the_nodes_of_pages_are_known_wherever_they_are(
 ) -> None:
     record: Record = request.getfixturevalue(recorder)
     _expect_pages_at_all_places(record("random_places", "once").trace)
+
+
+def test_static_programs_that_it_starts_are_recorded(tmp_path: Path, attach: Attach) -> None:
+    # The loader of such a program cannot bring in a recorder.
+    source, program = tmp_path / "writer.c", tmp_path / "writer"
+    source.write_text(
+        "static volatile char written[40 * 4096];\n"
+        "int main(void) { for (int i = 0; i < (int)sizeof written; i++) written[i] = 1; }\n"
+    )
+    subprocess.run(["gcc", "-static", "-g", "-o", program, source], check=True)
+    script = tmp_path / "starter"
+    script.write_text(f"#!/bin/sh\necho ready\nwhile :; do {program}; done\n")
+    script.chmod(0o755)
+    with running(script) as process:
+        recording = attach(process.pid)
+    ended = [each for each in recording.trace.info.processes if each.program == str(program)]
+    assert len(ended) >= 2
+    times = recording.total("written")[1] / (40 * 4096)
+    # The last one may still run when the recorder leaves.
+    assert len(ended) - 1 <= times <= len(ended)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a program's own state, one "key: value" per line, in the order of the tests.
+// Prints a program's own state, one "key: value" per line, in the order of the tests. With
+// "repeat", prints it again and again, and "round" before each time.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -136,9 +137,7 @@ static void threads(void) {
     printf("thread count: %d\n", counted);
 }
 
-int main(void) {
-    static char buffer[1 << 16];
-    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+static void state(void) {
     descriptors();
     signals();
     limits();
@@ -148,5 +147,16 @@ int main(void) {
     fflush(stdout);
     children();
     fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+    static char buffer[1 << 16];
+    (void)argv;
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+    state();
+    if (argc > 1) do {
+            CHECK(write(1, "round\n", 6) == 6);
+            state();
+        } while (!input_has_come());
     return RIGHT;
 }
