@@ -100,7 +100,7 @@ def main(
             else:
                 build(program)
                 native = run(program, "native")
-                other = record(program, recorder).results
+                other = record(program, "--recorder", recorder).results
                 found = list(states_that_differ(program, native, other))
             wrong += len(found)
             console.print(report(program, number, found), markup=False, end="")

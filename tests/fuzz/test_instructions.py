@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from behaviour.repeating import repeating
+from behaviour.ways import attached
 from fuzz.instructions.blocks import (
     Repertoire,
     from_template,
@@ -19,10 +21,11 @@ from fuzz.instructions.blocks import (
 from fuzz.instructions.forms import Form
 from fuzz.instructions.logged import find_logged
 from fuzz.instructions.probing import must_be_known, probe
-from fuzz.instructions.program import build, make_program, run
+from fuzz.instructions.program import build, make_program, read_results, run
 from fuzz.instructions.session import (
     BIN,
     check,
+    differences_while,
     make_random,
     record,
     record_command,
@@ -35,6 +38,9 @@ SEEDS = (1, 2)
 BLOCKS = 1000
 TOGETHER = 8  # forms in a block
 TIMES = 3  # blocks of each template
+REPEATED = 300
+ATTACHES = 5
+OPTIONS = {recorder: ("--recorder", recorder) for recorder in ("compiled", "faults")}
 
 Probed = tuple[Repertoire, list[Form]]
 
@@ -97,12 +103,40 @@ def test_templates_are_as_without_recorder_and_traps_find_their_accesses(
         assert counts_of(traps, number) == counts_of(steps, number), number
 
 
+def test_traffic_disturbs_nothing_and_counts_the_same(probed: Probed, tmp_path: Path) -> None:
+    program = make_random(tmp_path, probed[0], 4, BLOCKS // 2)
+    found = check(program, "--traffic", "--cache", "32K,8,64")
+    assert not found, report(program, 4, found[:5])
+
+
+def test_attaching_disturbs_nothing(probed: Probed, tmp_path: Path) -> None:
+    program = make_random(tmp_path, probed[0], 5, REPEATED)
+    build(program)
+    results = tmp_path / "repeated.results"
+    rounds = 0
+    with repeating(tmp_path, [program.executable, results, "0", str(REPEATED)]) as process:
+        for _ in range(ATTACHES):
+            process.begin_rounds(1)
+            with attached(process.pid, tmp_path, process.lives, process.waiting):
+                process.begin_rounds(2)
+            rounds += 3
+        process.begin_rounds(1)
+        printed = process.end()
+    assert process.status == 0
+    assert printed.count("round\n") > rounds
+    native = run(program, "native")
+    first = read_results(results)
+    found = list(states_that_differ(program, native, first))
+    found += differences_while(program, first, tmp_path / "repeated.results.different")
+    assert not found, report(program, 5, found[:5])
+
+
 @pytest.mark.parametrize("recorder", ["compiled", "faults"])
 def test_other_recorders_disturb_nothing(probed: Probed, recorder: str, tmp_path: Path) -> None:
     program = make_random(tmp_path, probed[0], 3, BLOCKS // 2)
     build(program, [str(BIN / "numascape-cc")] if recorder == "compiled" else ["gcc"])
     native = run(program, "native")
-    found = list(states_that_differ(program, native, record(program, recorder).results))
+    found = list(states_that_differ(program, native, record(program, *OPTIONS[recorder]).results))
     assert not found, report(program, 3, found[:5])
 
 

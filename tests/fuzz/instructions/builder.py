@@ -113,6 +113,7 @@ class Builder:
         self.fixed: set[int] = set()  # registers that a loop needs as they are
         self.backward = False  # the direction flag
         self.segments = False  # every operand has a segment
+        self.restored: set[int] = set()  # areas that xrstor has read
         self._labels = 0
         self._next_label: int | None = None
         self._info = InstructionInfoFactory()

@@ -136,4 +136,9 @@ def run(program: Program, name: str, before: Sequence[str | Path] = (), first: i
     )
     if done.returncode != 0:
         raise RuntimeError(f"{name}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return read_results(output)
+
+
+def read_results(output: Path) -> Results:
+    """Read what the runner wrote."""
     return np.memmap(output, RESULT, "r") if output.stat().st_size else np.zeros(0, RESULT)

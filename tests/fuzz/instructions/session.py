@@ -18,9 +18,10 @@ import polars as pl
 from iced_x86 import Decoder
 
 import numascape
+from fuzz.instructions.accesses import touches_memory
 from fuzz.instructions.blocks import Block, Repertoire, make_block
 from fuzz.instructions.differences import differences
-from fuzz.instructions.layout import ARENA_PAGES
+from fuzz.instructions.layout import ARENA_PAGES, RESULT
 from fuzz.instructions.logged import find_logged
 from fuzz.instructions.program import Program, Results, build, make_program, run
 from fuzz.instructions.truth import Counts, counts_of, find_truth
@@ -28,6 +29,9 @@ from integration.totals import check_totals
 
 BIN: Final = Path(sysconfig.get_path("scripts"))
 _ARITHMETIC_FLAGS: Final = 0x8D5
+# Of one instruction: lanes of a gather that cross pages, and other operands that do.
+_MOST_LANES: Final = 32
+_MOST_ACCESSES: Final = 4
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,10 @@ def make_random(folder: Path, repertoire: Repertoire, seed: int, count: int) -> 
     return make_program(folder, seed, makers)
 
 
-def record_command(trace: Path, recorder: str = "binary") -> list[str | Path]:
+def record_command(trace: Path, *options: str) -> list[str | Path]:
     """Return the words before a command that is recorded."""
     shutil.rmtree(trace, ignore_errors=True)
-    return [BIN / "numascape", "record", "-q", "--recorder", recorder, "-o", trace, "--"]
+    return [BIN / "numascape", "record", "-q", *options, "-o", trace, "--"]
 
 
 def counted(trace_folder: Path) -> tuple[Counts, set[int]]:
@@ -63,11 +67,10 @@ def counted(trace_folder: Path) -> tuple[Counts, set[int]]:
     return counts, set(first)
 
 
-def record(program: Program, recorder: str = "binary", first: int = 0,
-           count: int | None = None) -> Recorded:  # fmt: skip
-    """Record the program's blocks."""
-    trace = program.folder / f"{recorder}.numascape"
-    results = run(program, recorder, record_command(trace, recorder), first, count)
+def record(program: Program, *options: str, first: int = 0, count: int | None = None) -> Recorded:
+    """Record the program's blocks with these options of `numascape record`."""
+    trace = program.folder / "run.numascape"
+    results = run(program, "recorded", record_command(trace, *options), first, count)
     return Recorded(results, *counted(trace))
 
 
@@ -106,19 +109,64 @@ def _wrong_counts(recorded: Recorded, number: int, truth: Counts) -> list[str]:
     return wrong
 
 
+def _most_too_many(block: Block) -> int:
+    """Return how much can be counted of what lies behind a fault.
+
+    All accesses of a group are counted before the first, and a group is at most a block.
+    """
+    instructions = [each for each in Decoder(64, block.code) if touches_memory(each)]
+    return sum(_MOST_LANES if each.is_vsib else _MOST_ACCESSES for each in instructions)
+
+
+def _wrong_counts_with_faults(
+    program: Program, number: int, faults: int, recorded: Recorded
+) -> list[str]:
+    """Say how counts of a block with faults are too low, or too high."""
+    truth = find_truth(program, number, 1)
+    if number in truth.unclear:
+        return []
+    wanted, found = counts_of(truth.counts, number), counts_of(recorded.counts, number)
+    none = (0, 0)
+    missing = {
+        page for page, true in wanted.items()
+        if any(a < b for a, b in zip(found.get(page, none), true, strict=True))
+    }  # fmt: skip
+    wrong = [f"pages with a fault: {wanted}, recorded {found}"] if missing else []
+    more = sum(map(sum, found.values())) - sum(map(sum, wanted.values()))
+    most = faults * _most_too_many(program.blocks[number])
+    if more > most:
+        wrong.append(f"{more} accesses too many are counted, at most {most} lie behind faults")
+    return wrong
+
+
 def counts_that_differ(program: Program, native: Results, recorded: Recorded, first: int = 0,
                        count: int | None = None) -> Iterator[tuple[int, list[str]]]:  # fmt: skip
-    """Yield the numbers of blocks whose counts or first touches differ from the true ones.
-
-    Blocks that fault are left out, because all accesses of a group are counted before the first.
-    """
+    """Yield the numbers of blocks whose counts or first touches differ from the true ones."""
     logged = find_logged(program, first, count)
     for at, faults in enumerate(native["faults"].tolist()):
-        if not faults and _wrong_counts(recorded, first + at, logged):
-            stepped = find_truth(program, first + at, 1).counts
-            wrong = _wrong_counts(recorded, first + at, stepped)
+        number = first + at
+        if faults:
+            wrong = _wrong_counts_with_faults(program, number, faults, recorded)
+        else:
+            wrong = _wrong_counts(recorded, number, logged)
             if wrong:
-                yield first + at, wrong
+                wrong = _wrong_counts(recorded, number, find_truth(program, number, 1).counts)
+        if wrong:
+            yield number, wrong
+
+
+def differences_while(
+    program: Program, first_results: Results, different: Path
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield what the runner wrote when it repeated its blocks: which had another result."""
+    rows = np.fromfile(different, np.dtype([("number", "<u8"), ("result", RESULT)]))
+    for row in rows:
+        number = int(row["number"])
+        native, other = first_results[number], row["result"]
+        undefined = _undefined(program.blocks[number], int(native["faults"]))
+        found = differences(native, other, undefined)
+        if found:
+            yield number, found
 
 
 def report(program: Program, seed: int, found: Sequence[tuple[int, list[str]]]) -> str:
@@ -134,12 +182,12 @@ def report(program: Program, seed: int, found: Sequence[tuple[int, list[str]]]) 
 
 
 def check(
-    program: Program, *, first: int = 0, count: int | None = None
+    program: Program, *options: str, first: int = 0, count: int | None = None
 ) -> list[tuple[int, list[str]]]:
     """Build the program, run it natively and recorded, and return all that differs."""
     build(program)
     native = run(program, "native", first=first, count=count)
-    recorded = record(program, first=first, count=count)
+    recorded = record(program, *options, first=first, count=count)
     return [
         *states_that_differ(program, native, recorded.results, first),
         *counts_that_differ(program, native, recorded, first, count),

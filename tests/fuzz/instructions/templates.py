@@ -283,6 +283,10 @@ def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
     rng = builder.rng
     mask = rng.choice((_COMPONENTS, 3, 7, rng.getrandbits(8) & _COMPONENTS))
     at = builder.address(_XSAVE_BYTES, 64)
+    if save in {Code.XSAVEOPT_MEM, Code.XSAVEOPT64_MEM} and at in builder.restored:
+        # It may leave out what was not changed since then, although the area was cleared. It does
+        # not if the kernel has switched threads in between.
+        raise CannotMakeError
     for offset in range(512, 576, 8):
         builder.append(Instruction.create_mem_i32(Code.MOV_RM64_IMM32, _at(at + offset), 0))
     builder.load(RAX, mask)
@@ -291,6 +295,7 @@ def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
     _forget_last(builder, at, save)
     if rng.random() < 0.5:
         builder.append(Instruction.create_mem(restore, _at(at)))
+        builder.restored.add(at)
     _forget_components(builder, at, everything=save not in {Code.XSAVE_MEM, Code.XSAVE64_MEM})
 
 

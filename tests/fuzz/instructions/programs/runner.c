@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs generated blocks of instructions, each with all registers as states.bin says, and writes
 // what is in registers and memory after each, and what signal handlers were told: runner RESULTS
-// FIRST COUNT [FOLDER]. With FOLDER, runs the code with traps, and writes there what log.c says.
+// FIRST COUNT [repeat | FOLDER]. With FOLDER, runs the code with traps, and writes there what log.c
+// says. With "repeat", runs all blocks again and again until there is input, prints "round" each
+// time, and writes results that differ from the first ones, each behind its block's number, into
+// RESULTS.different.
 #define _GNU_SOURCE
 #include "runner.h"
 #include "log.h"
 
 #include <cpuid.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -152,7 +156,7 @@ static void on_fault(int signal, siginfo_t* info, void* context) {
     }
 }
 
-static void run(int memory, FILE* results) {
+static void run(int memory) {
     static uint8_t image[IMAGE_BYTES] __attribute__((aligned(64)));
     struct vectors vectors = running->vectors;
     struct registers registers = running->registers;
@@ -171,7 +175,46 @@ static void run(int memory, FILE* results) {
     if (pread(memory, result.memory, ARENA_BYTES, (off_t)arena_of_running()) != ARENA_BYTES) {
         fail("/proc/self/mem");
     }
-    if (fwrite(&result, sizeof result, 1, results) != 1 || fflush(results) != 0) fail("results");
+}
+
+static void put(const void* bytes, size_t count, FILE* file) {
+    if (fwrite(bytes, count, 1, file) != 1 || fflush(file) != 0) fail("results");
+}
+
+static bool input_has_come(void) {
+    struct pollfd input = {STDIN_FILENO, POLLIN, 0};
+    return poll(&input, 1, 0) > 0;
+}
+
+// The blocks begin each round with the memory that they began the first one with.
+static void repeat(int memory, const struct state* first, long count, const struct result* known,
+                   const uint8_t* began, const char* path) {
+    enum { MOST = 100 };
+    int different = 0;
+    char name[4096];
+    snprintf(name, sizeof name, "%s.different", path);
+    FILE* found = fopen(name, "wb");
+    if (found == NULL) fail(name);
+    do {
+        if (write(STDOUT_FILENO, "round\n", 6) != 6) fail("output");
+        for (long at = 0; at < count; at++) {
+            running = first + at;
+            memcpy(arena_of_running(), began + (size_t)at * ARENA_BYTES, ARENA_BYTES);
+            run(memory);
+            if (memcmp(&result, &known[at], sizeof result) != 0 && different++ < MOST) {
+                const uint64_t number = (uint64_t)(running - states);
+                put(&number, sizeof number, found);
+                put(&result, sizeof result, found);
+            }
+        }
+    } while (!input_has_come());
+    fclose(found);
+}
+
+static void* memory_for(size_t bytes) {
+    void* memory = malloc(bytes);
+    if (memory == NULL) fail("malloc");
+    return memory;
 }
 
 int main(int argc, char** argv) {
@@ -181,20 +224,31 @@ int main(int argc, char** argv) {
     const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
     if (argc < 4) return 2;
     const long all = states_end - states;
-    long first = atol(argv[2]), count = atol(argv[3]);
+    const long first = atol(argv[2]);
+    long count = atol(argv[3]);
     const int memory = open("/proc/self/mem", O_RDONLY);
     FILE* results = fopen(argv[1], "wb");
     if (results == NULL || memory < 0) fail(argv[1]);
-    logging = argc > 4;
+    const bool repeats = argc > 4 && strcmp(argv[4], "repeat") == 0;
+    logging = argc > 4 && !repeats;
     if (logging) open_log(argv[4]);
     find_components();
     if (sigaltstack(&stack, NULL) != 0) fail("sigaltstack");
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         if (sigaction(signals[i], &action, NULL) != 0) fail("sigaction");
     }
-    for (; count > 0 && first < all; count--, first++) {
-        running = &states[first];
-        run(memory, results);
+    if (count > all - first) count = all - first;
+    struct result* known = repeats ? memory_for((size_t)count * sizeof *known) : NULL;
+    uint8_t* began = repeats ? memory_for((size_t)count * ARENA_BYTES) : NULL;
+    if (repeats) {
+        memcpy(began, arena + (size_t)first * ARENA_BYTES, (size_t)count * ARENA_BYTES);
     }
+    for (long at = 0; at < count; at++) {
+        running = &states[first + at];
+        run(memory);
+        if (repeats) known[at] = result;
+        if (!logging) put(&result, sizeof result, results);
+    }
+    if (repeats) repeat(memory, &states[first], count, known, began, argv[1]);
     return fclose(results) == 0 && close_log() ? 0 : 1;
 }
