@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Owners of accesses and first touches after system calls that change memory."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,13 +13,29 @@ import pytest
 PAGES = 16
 PAGE = 4096
 ALL = range(PAGES)
+MORE_HUGE_PAGES = Path("/proc/sys/vm/nr_overcommit_hugepages")
 BY_KERNEL = "the kernel, in a system call"
+
+
+@contextmanager
+def huge_pages_on_demand() -> Iterator[None]:
+    """Let the kernel make two huge pages when they are needed, if this may be changed."""
+    if not os.access(MORE_HUGE_PAGES, os.W_OK):
+        yield
+        return
+    before = MORE_HUGE_PAGES.read_text()
+    MORE_HUGE_PAGES.write_text(str(int(before) + 2))
+    try:
+        yield
+    finally:
+        MORE_HUGE_PAGES.write_text(before)
 
 
 @pytest.fixture(scope="module", params=["binary", "compiled"])
 def memory_calls(request: pytest.FixtureRequest) -> Any:
     recorder = "record" if request.param == "binary" else "compiled"
-    recording = request.getfixturevalue(recorder)("memory_calls")
+    with huge_pages_on_demand():
+        recording = request.getfixturevalue(recorder)("memory_calls")
     assert recording.status == 0, recording.output
     assert recording.output.endswith("as expected\n")
     return recording
@@ -106,6 +126,10 @@ def test_who_touches_forgotten_pages_touches_first(
         ("by_preadv2", PAGES),
         ("by_syscall", PAGES),
         ("by_copy", PAGES),
+        ("by_writev", PAGES),
+        ("by_getdents", 1),
+        ("by_getdents64", 1),
+        ("by_getrandom", PAGES),
         ("by_recv", PAGES // 2 + 1),  # the second datagram was cut off at a page
         ("by_recvmsg", PAGES),
         ("by_recvmmsg", PAGES),
@@ -136,7 +160,7 @@ def bytes_by_kernel(recording: Any, structure: str) -> dict[int, tuple[int, int]
     "structure",
     [
         *("by_pread", "by_readv", "by_preadv", "by_preadv2"),
-        *("by_syscall", "by_copy", "by_recvmsg", "by_recvmmsg"),
+        *("by_syscall", "by_recvmsg", "by_recvmmsg", "by_writev", "by_getrandom"),
     ],
 )
 def test_bytes_that_the_kernel_wrote_are_counted(memory_calls: Any, structure: str) -> None:
@@ -145,9 +169,24 @@ def test_bytes_that_the_kernel_wrote_are_counted(memory_calls: Any, structure: s
 
 def test_bytes_of_parts_and_of_both_sides_of_a_copy_are_counted(memory_calls: Any) -> None:
     assert bytes_by_kernel(memory_calls, "in_parts") == dict.fromkeys(ALL, (0, 2 * PAGE))
-    assert bytes_by_kernel(memory_calls, "by_read") == dict.fromkeys(ALL, (PAGE, PAGE))
+    for read_again in ("by_read", "by_copy"):
+        assert bytes_by_kernel(memory_calls, read_again) == dict.fromkeys(ALL, (PAGE, PAGE))
     received = dict.fromkeys(range(PAGES // 2 + 1), (0, PAGE))
     assert bytes_by_kernel(memory_calls, "by_recv") == received
+
+
+@pytest.mark.parametrize("structure", ["by_getdents", "by_getdents64"])
+def test_bytes_of_listed_files_are_counted(memory_calls: Any, structure: str) -> None:
+    lines = dict(line.rsplit(" ", 1) for line in memory_calls.output.splitlines() if "by_" in line)
+    written = int(lines[structure])
+    assert written > 500
+    assert bytes_by_kernel(memory_calls, structure) == {0: (0, written)}
+
+
+def test_a_mapping_of_huge_pages_is_as_long_as_they_are(memory_calls: Any) -> None:
+    if "no huge pages" in memory_calls.output:
+        pytest.skip("this kernel has no free huge pages")
+    assert memory_calls.pages("of_huge_pages") == dict.fromkeys(range(512), (0, 512))
 
 
 @pytest.mark.parametrize("structure", ["populated", "by_registering"])

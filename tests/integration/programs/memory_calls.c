@@ -159,6 +159,10 @@ static void* by_recv;
 static void* by_recvmsg;
 static void* by_recvmmsg;
 static void* by_syscall;
+static void* by_writev;
+static void* by_getdents;
+static void* by_getdents64;
+static void* by_getrandom;
 static void* in_parts;
 static void* by_registering;
 static void* populated;
@@ -195,6 +199,37 @@ static void read_files(void) {
     struct iovec from = {by_read, BYTES};
     by_copy = NEW_MAPPING();
     CHECK(process_vm_readv(getpid(), halves(by_copy), 2, &from, 1, 0) == BYTES);
+    from = (struct iovec){by_copy, BYTES};
+    by_writev = NEW_MAPPING();
+    CHECK(process_vm_writev(getpid(), &from, 1, halves(by_writev), 2, 0) == BYTES);
+    by_getrandom = NEW_MAPPING();
+    CHECK(syscall(SYS_getrandom, by_getrandom, BYTES, 0) == BYTES);
+}
+
+// Prints how many bytes about files there were.
+static void list_files(void) {
+    const int folder = open("/proc/self", O_RDONLY | O_DIRECTORY);
+    by_getdents = NEW_MAPPING();
+    printf("by_getdents %ld\n", syscall(SYS_getdents, folder, by_getdents, BYTES));
+    CHECK(lseek(folder, 0, SEEK_SET) == 0);
+    by_getdents64 = NEW_MAPPING();
+    printf("by_getdents64 %ld\n", syscall(SYS_getdents64, folder, by_getdents64, BYTES));
+    close(folder);
+}
+
+static void* of_huge_pages;
+
+// The kernel makes such a mapping longer. Prints whether there are huge pages.
+static void use_huge_pages(void) {
+    const size_t huge_page = (size_t)2 << 20;
+    of_huge_pages = mmap(NULL, 5000, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
+    if (of_huge_pages == MAP_FAILED) {
+        printf("no huge pages\n");
+        return;
+    }
+    write_strided(of_huge_pages, huge_page / 8, 8);
+    CHECK(munmap(of_huge_pages, huge_page) == 0);
 }
 
 // Datagrams of half the size, which are in one buffer each.
@@ -220,9 +255,10 @@ static void receive(void) {
 
 // Structures have a read each, because nothing else is known of those without an access.
 static void read_first_words(void) {
-    void* const filled[] = {by_read,        by_pread,  by_readv,   by_preadv,   by_preadv2,
-                            by_copy,        by_recv,   by_recvmsg, by_recvmmsg, by_syscall,
-                            by_registering, populated, in_parts};
+    void* const filled[] = {by_read,        by_pread,    by_readv,   by_preadv,   by_preadv2,
+                            by_copy,        by_recv,     by_recvmsg, by_recvmmsg, by_syscall,
+                            by_registering, populated,   in_parts,   by_writev,   by_getdents,
+                            by_getdents64,  by_getrandom};
     for (size_t i = 0; i < sizeof filled / sizeof *filled; i++) {
         if (filled[i] != NULL) read_strided(filled[i], 1, 8);
     }
@@ -310,6 +346,8 @@ int main(void) {
     share();
     forget();
     read_files();
+    list_files();
+    use_huge_pages();
     receive();
     populate();
     race();
