@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.attaching import end, expect_refusal, running
+from integration.attaching import end, expect_refusal, running, wait_for
 
 
 def state(pid: int) -> tuple[list[str], list[str], set[str]]:
@@ -68,3 +68,27 @@ def test_a_process_with_a_traced_thread_is_refused(programs: Path, tmp_path: Pat
             expect_refusal(process.pid, tmp_path, f"is traced by process {tracer.pid}")
             tracer.communicate(b"x")
         assert end(process) == ("right\n", 42)
+
+
+@pytest.mark.parametrize("thread", ["main", "other"])
+@pytest.mark.parametrize(
+    ("mode", "refused"),
+    [
+        ("filter", "filters its system calls (seccomp)"),
+        ("strict", "has a thread that may only read, write and end (seccomp)"),
+    ],
+)
+def test_a_process_that_may_not_make_all_calls_is_refused(
+    programs: Path, tmp_path: Path, mode: str, refused: str, thread: str
+) -> None:
+    with running(programs / "confined", mode, thread) as process:
+        wait_for(lambda: _confined_threads(process.pid) == 1)
+        before = state(process.pid)
+        expect_refusal(process.pid, tmp_path, refused)
+        assert state(process.pid) == before
+        assert end(process) == ("right\n", 42)
+
+
+def _confined_threads(pid: int) -> int:
+    statuses = [task / "status" for task in Path(f"/proc/{pid}/task").iterdir()]
+    return sum("Seccomp:\t0" not in status.read_text() for status in statuses)

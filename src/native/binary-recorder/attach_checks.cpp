@@ -93,6 +93,22 @@ std::string check_state(int pid, std::map<std::string, std::string>& status) {
     }
 }
 
+// Why a thread may not make each system call; "" if all threads may.
+std::string confinement_of(int pid) {
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {
+        const std::string mode = fields_of(task.path() / "status")["Seccomp"];
+        if (mode == "1") {
+            return " has a thread that may only read, write and end (seccomp): attaching would end "
+                   "it";
+        }
+        if (mode == "2") {
+            return " filters its system calls (seccomp): attaching could end it";
+        }
+    }
+    return "";
+}
+
 std::string check_rights(int pid, std::map<std::string, std::string>& status, const Ids& user) {
     const std::string process = "process " + std::to_string(pid);
     if (geteuid() != 0 && user.effective != geteuid()) {
@@ -108,8 +124,8 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
                " has given up privileges, or does not let itself be traced (prctl, "
                "PR_SET_DUMPABLE): it cannot be recorded";
     }
-    if (status["Seccomp"] == "2") {
-        return process + " filters its system calls (seccomp): attaching could end it";
+    if (const std::string confined = confinement_of(pid); !confined.empty()) {
+        return process + confined;
     }
     struct stat ours{};
     struct stat its{};
