@@ -33,7 +33,11 @@ def test_an_instruction_that_cannot_be_decoded_is_named(
     assert "(undecoded+0x" in recording.errors
 
 
+@pytest.mark.parametrize("recorder", ["binary", "compiled", "faults"])
 @pytest.mark.parametrize("how", ["handled", "code"])
-def test_faults_and_new_code_take_no_memory(record: Any, how: str) -> None:
+def test_faults_and_new_code_take_no_memory(
+    record: Any, compiled: Any, how: str, recorder: str
+) -> None:
+    run = compiled if recorder == "compiled" else record
     # 55 bytes for each were 540 KiB; the system accounts for memory in batches of pages.
-    assert int(record("faults", how).output) <= 128
+    assert int(run("faults", how, recorder=recorder).output) <= 128
