@@ -26,17 +26,23 @@ class Observer:
 
 
 def record_command(
-    trace: Path, command: Sequence[str], recorder: str = "binary", options: Sequence[str] = ()
+    trace: Path,
+    command: Sequence[str],
+    recorder: str = "binary",
+    options: Sequence[str] = (),
+    numascape: Path = COMMAND,
 ) -> list[str]:
-    words = [str(COMMAND), "record", "--quiet", "--recorder", recorder, "-o", str(trace)]
+    words = [str(numascape), "record", "--quiet", "--recorder", recorder, "-o", str(trace)]
     return [*words, *options, "--", *command]
 
 
-def recorded_cost(command: Sequence[str], options: Sequence[str] = ()) -> Cost:
-    """Cost of the recorded process."""
+def recorded_cost(
+    command: Sequence[str], options: Sequence[str] = (), numascape: Path = COMMAND
+) -> Cost:
+    """Cost of the recorded process, by the command `numascape` of this installation or another."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "run.numascape"
-        run(record_command(trace, command, options=options))
+        run(record_command(trace, command, options=options, numascape=numascape))
         times = json.loads((trace / "trace.json").read_text())["times"]
     return Cost(times["cpu_s"], times["wall_s"])
 

@@ -5,8 +5,11 @@ Native and observed runs alternate, so that other load on the machine affects bo
 median over the rounds.
 """
 
+import os
 import statistics
+import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +29,7 @@ from bench.observers import (
     fast_observers,
     numascape_command,
     record_command,
+    recorded_cost,
 )
 from bench.programs import PROGRAMS, Program, build
 from bench.tables import ResultTable, publish
@@ -60,6 +64,30 @@ def overhead_table(programs: list[Program], rounds: int) -> ResultTable:
         ["program", "native s", *(o.name for o in observers)],
         rows,
         f"Median of {rounds} rounds, native and observed runs alternating.",
+    )
+
+
+def versions_table(programs: list[Program], rounds: int, other: Path, commit: str) -> ResultTable:
+    """This version's recorder beside the one of another installation, in the same rounds."""
+    before = Observer("before", partial(recorded_cost, numascape=other))
+    rows: list[list[str | float | None]] = []
+    for program in programs:
+        console.print(f"{program.name}: {rounds} rounds")
+        costs = [
+            [observer.run(program.command()).cpu_s for observer in (NATIVE, NUMASCAPE, before)]
+            for _ in range(rounds)
+        ]
+        native, ours, theirs = np.array(costs).T
+        measured = [ours / native, theirs / native, ours / theirs]
+        rows.append([program.name, *(float(np.median(each)) for each in [native, *measured])])
+    means = np.exp(np.log(np.array([row[2:] for row in rows], dtype=float)).mean(axis=0)).tolist()
+    rows.append(["geometric mean", None, *means])
+    return ResultTable(
+        f"CPU time over native, beside that of commit {commit}",
+        ["program", "native s", "now", "before", "now over before"],
+        rows,
+        f"Median of {rounds} rounds; native runs and both recorders alternate. The load was "
+        f"{os.getloadavg()[0]:.0f} at the end.",
     )
 
 
@@ -134,6 +162,9 @@ def main(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of each measurement.")] = 5,
     slow: Annotated[bool, typer.Option(help="Also cachegrind and lackey (minutes).")] = True,
     memory: Annotated[bool, typer.Option(help="Also the recorder's memory.")] = True,
+    against: Annotated[
+        Path | None, typer.Option(help="The command `numascape` of another clone, to compare with.")
+    ] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/overhead.md and .json.")] = True,
 ) -> None:
     """Measure what recording costs, side by side with native runs and other observers."""
@@ -145,6 +176,12 @@ def main(
         raise typer.Exit(2)
     try:
         build()
+        if against is not None:
+            clone = ["git", "-C", str(against.parent), "rev-parse", "--short", "HEAD"]
+            commit = subprocess.run(clone, capture_output=True, text=True, check=True).stdout
+            table = versions_table(programs, rounds, against.absolute(), commit.strip())
+            publish("overhead-versions", machine(), [table], write)
+            return
         tables = [overhead_table(programs, rounds), start_table(rounds)]
         if memory:
             tables.append(memory_table(programs))

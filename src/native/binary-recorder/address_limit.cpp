@@ -16,6 +16,11 @@
 #include "recorder.h"
 #include "spin_lock.h"
 
+// Patch 48 of DynamoRIO; a DynamoRIO without it has no such functions.
+extern "C" __attribute__((weak)) void dr_keep_address_limit(void* drcontext, uint64_t soft,
+                                                            uint64_t hard);
+extern "C" __attribute__((weak)) bool dr_kept_address_limit(uint64_t* soft, uint64_t* hard);
+
 namespace numascape {
 namespace {
 
@@ -26,9 +31,31 @@ std::atomic<uint64_t> soft_limit{kNoLimit};
 uint64_t hard_limit = kNoLimit;
 bool is_kept = false;  // else it is the kernel's
 
+// A child of vfork has limits of its own, but no memory of its own. A few such children may exist
+// at the same time; an ended one may have left its entry.
+struct ChildLimit {
+    int pid;
+    rlimit limit;
+};
+constexpr unsigned kChildren = 16;
+ChildLimit children[kChildren];
+unsigned next_child = 0;
+
+ChildLimit* child_here() {
+    const int pid = os::process_id();
+    for (ChildLimit& child : children) {
+        if (!shard.is_of_this_process() && child.pid == pid) {
+            return &child;
+        }
+    }
+    return nullptr;
+}
+
 rlimit limit_now() {
     rlimit limit{};
-    if (is_kept) {
+    if (const ChildLimit* child = child_here(); child != nullptr) {
+        limit = child->limit;
+    } else if (is_kept) {
         limit = {soft_limit.load(std::memory_order_relaxed), hard_limit};
     } else {
         os::call(SYS_prlimit64, 0, RLIMIT_AS, 0, reinterpret_cast<long>(&limit));
@@ -43,11 +70,14 @@ long set_limit(const rlimit& wanted, const rlimit& now) {
     if (wanted.rlim_max > now.rlim_max && !has_capability(CAP_SYS_RESOURCE)) {
         return -EPERM;
     }
-    // A child of vfork has limits of its own, but no memory of its own.
     if (shard.is_of_this_process()) {
         soft_limit.store(wanted.rlim_cur, std::memory_order_relaxed);
         hard_limit = wanted.rlim_max;
         is_kept = true;
+    } else if (ChildLimit* child = child_here(); child != nullptr) {
+        child->limit = wanted;
+    } else {
+        children[next_child++ % kChildren] = {static_cast<int>(os::process_id()), wanted};
     }
     return 0;
 }
@@ -168,6 +198,24 @@ MadeCall call_for_address_limit(const SystemCall& call) {
 
 void address_limit_after_fork() {
     lock.reset();
+}
+
+void take_over_address_limit() {
+    uint64_t soft = 0;
+    uint64_t hard = 0;
+    if (dr_kept_address_limit != nullptr && dr_kept_address_limit(&soft, &hard)) {
+        soft_limit.store(soft, std::memory_order_relaxed);
+        hard_limit = hard;
+        is_kept = true;
+    }
+}
+
+void pass_address_limit_on(void* drcontext) {
+    SpinGuard guard(lock);
+    if (dr_keep_address_limit != nullptr && (is_kept || child_here() != nullptr)) {
+        const rlimit limit = limit_now();
+        dr_keep_address_limit(drcontext, limit.rlim_cur, limit.rlim_max);
+    }
 }
 
 void hand_over_address_limit() {

@@ -3,7 +3,7 @@
 // The limit of the program's address space (RLIMIT_AS). The recorder reserves more addresses than
 // most such limits allow. Therefore the kernel does not get the limit: the recorder keeps it, tells
 // it to the program, and refuses calls that would pass it, by the kernel's rules (kernel/sys.c and
-// mm/mmap.c of Linux 6.12). A program that this one starts (execve) does not have the limit.
+// mm/mmap.c of Linux 6.12). The recorder of a program that this one executes learns the limit.
 #pragma once
 
 #include "memory_calls.h"
@@ -22,6 +22,10 @@ MadeCall call_for_address_limit(const SystemCall& call);
 // Refuses a call that would map more memory than the limit allows.
 MadeCall hold_address_limit(const SystemCall& call);
 void address_limit_after_fork();
+// At the start of the recorder: the limit from the program that executed this one.
+void take_over_address_limit();
+// Before the thread of `drcontext` executes another program.
+void pass_address_limit_on(void* drcontext);
 // When the recorder leaves a process that continues: the kernel gets the limit.
 void hand_over_address_limit();
 

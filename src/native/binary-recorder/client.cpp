@@ -372,6 +372,7 @@ void start(int argc, const char* argv[]) {
     dr_register_exit_event(process_ended);
     allocations_init();
     mappings_init();
+    take_over_address_limit();
     system_calls_init();
     seccomp_init();
     regions_init();

@@ -76,6 +76,7 @@ bool before_call(void* drcontext, int number) {
         return true;
     }
     if (number == SYS_execve) {
+        pass_address_limit_on(drcontext);
         if (shard.is_of_this_process()) {  // no child of vfork
             shard.set_flag(kShardReplaced);
         }

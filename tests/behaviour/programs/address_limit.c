@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that limits its address space: what it is told of the limit, and calls that would pass
-// it.
+// A process that limits its address space: what it is told of the limit, calls that would pass it,
+// and programs that it executes.
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -10,6 +10,7 @@
 #include "rounds.h"
 
 static const size_t MIB = 1 << 20;
+static char executable[4096];
 
 static void* map(size_t bytes, int flags, void* at) {
     return mmap(at, bytes, PROT_READ | PROT_WRITE,
@@ -51,6 +52,41 @@ static void as_user(const struct rlimit* more) {
     CHECK(setrlimit(RLIMIT_AS, &crossed) == -1 && errno == EINVAL);
 }
 
+static void ends_right(pid_t child) {
+    int status = 0;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == RIGHT);
+}
+
+// Becomes this program, directly or through another one.
+static void execute(const char* through) {
+    if (through == NULL) execl("/proc/self/exe", "address_limit", "executed", NULL);
+    execl(through, "sh", "-c", "exec \"$0\" executed", executable, NULL);
+    _exit(1);
+}
+
+static void executes(void) {
+    pid_t child = fork();
+    if (child == 0) execute(NULL);
+    ends_right(child);
+    child = fork();
+    if (child == 0) execute("/bin/sh");
+    ends_right(child);
+}
+
+// The limit of a child of vfork is its own.
+static void executes_limited(const struct rlimit* limit) {
+    const rlim_t own = soft_limit();
+    const pid_t child = vfork();
+    if (child == 0) {
+        if (setrlimit(RLIMIT_AS, limit) != 0) _exit(1);
+        execl(executable, "address_limit", "executed", NULL);
+        _exit(1);
+    }
+    ends_right(child);
+    CHECK(soft_limit() == own);
+}
+
 static long work(void) {
     struct rlimit before, kept;
     CHECK(getrlimit(RLIMIT_AS, &before) == 0);
@@ -58,6 +94,7 @@ static long work(void) {
     CHECK(prlimit(0, RLIMIT_AS, &limit, &kept) == 0);
     CHECK(kept.rlim_cur == before.rlim_cur && soft_limit() == limit.rlim_cur);
     stays_below();
+    executes();
     // So it is in a child.
     const pid_t child = fork();
     CHECK(child >= 0);
@@ -67,15 +104,22 @@ static long work(void) {
         as_user(&before);
         _exit(RIGHT);
     }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == RIGHT);
+    ends_right(child);
     CHECK(setrlimit(RLIMIT_AS, &before) == 0 && soft_limit() == before.rlim_cur);
     void* large = map(2000 * MIB, 0, NULL);
     CHECK(large != MAP_FAILED && munmap(large, 2000 * MIB) == 0);
+    executes_limited(&limit);
     return (long)(limit.rlim_cur / MIB);
 }
 
+static int executed(void) {
+    CHECK(soft_limit() == 800 * MIB);
+    stays_below();
+    return RIGHT;
+}
+
 int main(int count, char** words) {
-    (void)words;
+    CHECK(readlink("/proc/self/exe", executable, sizeof executable - 1) > 0);
+    if (count > 1 && strcmp(words[1], "executed") == 0) return executed();
     return rounds(count, work);
 }
