@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that a text in C or C++ declares, and their parameters."""
+"""The functions of a text in C or C++: their names, parameters and lengths."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import tree_sitter_cpp
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 _DECLARATORS = "[(function_declarator) (abstract_function_declarator)] @function"
+_DEFINITIONS = "[(function_definition) (lambda_expression)] @function"
 _PARAMETERS = {
     "parameter_declaration",
     "optional_parameter_declaration",
@@ -19,14 +20,25 @@ _PARAMETERS = {
 
 def declared_functions(text: bytes) -> list[tuple[str, int]]:
     """The name of each function and the number of its parameters; a lambda is called ""."""
-    root = _parser().parse(text).root_node
-    found = QueryCursor(_query()).captures(root).get("function", [])
     functions = []
-    for node in sorted(found, key=lambda node: node.start_byte):
+    for node in _found(text, _DECLARATORS):
         name, parameters = _name(node), node.child_by_field_name("parameters")
         if name is not None and parameters is not None:
             functions.append((name, sum(p.type in _PARAMETERS for p in parameters.children)))
     return functions
+
+
+def lengths_of_functions(text: bytes) -> list[tuple[int, int]]:
+    """The first line of each function with a body, also of a lambda, and how many lines it has."""
+    return [
+        (node.start_point.row + 1, node.end_point.row - node.start_point.row + 1)
+        for node in _found(text, _DEFINITIONS)
+    ]
+
+
+def _found(text: bytes, query: str) -> list[Node]:
+    captures = QueryCursor(_query(query)).captures(_parser().parse(text).root_node)
+    return sorted(captures.get("function", []), key=lambda node: node.start_byte)
 
 
 def _name(function: Node) -> str | None:
@@ -52,5 +64,5 @@ def _parser() -> Parser:
 
 
 @cache
-def _query() -> Query:
-    return Query(_language(), _DECLARATORS)
+def _query(text: str) -> Query:
+    return Query(_language(), text)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from quality.cpp_functions import declared_functions
+from quality.cpp_functions import declared_functions, lengths_of_functions
 from quality.external import ROOT, expect_success
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -24,6 +24,7 @@ COMMENT = {
     **dict.fromkeys((".c", ".cpp", ".h", ".hpp", ".rs", ".ts", ".tsx"), "//"),
     ".f90": "!",
 }
+BLIND_PROGRAMS = ROOT / "tests" / "integration" / "findings" / "blind"
 VERBS = {"api", "cli", "commands"}
 # Others chose the parameters of these functions: the kernel, DynamoRIO, elfutils.
 GIVEN_PARAMETERS = {
@@ -153,6 +154,45 @@ def test_functions_of_python_have_at_most_60_lines() -> None:
         if (function.end_lineno or 0) - _begin_of_body(function) >= 60
     ]
     assert long == []
+
+
+def test_functions_of_c_and_cpp_have_at_most_60_lines() -> None:
+    """Of the whole function. Not the programs on which findings are tried: others wrote them."""
+    functions = [
+        (path, begin, lines)
+        for path in sources(".c", ".cpp", ".h", ".hpp")
+        if BLIND_PROGRAMS not in path.parents
+        for begin, lines in lengths_of_functions(path.read_bytes())
+    ]
+    assert len(functions) > 2000
+    assert [
+        f"{path.relative_to(ROOT)}:{begin} has {lines} lines"
+        for path, begin, lines in functions
+        if lines > 60
+    ] == []
+
+
+def test_lengths_of_functions_of_cpp_are_found() -> None:
+    """Also of members, of lambdas, and between the lines of the preprocessor."""
+    text = b"""\
+        namespace one {
+        class Numbers {
+            int first() {
+                return 1;
+            }
+            int second();
+        };
+        #ifdef LONG
+        template <typename T>
+        auto find(T first) {
+            return [first] {
+                return first;
+            };
+        }
+        #endif
+        }
+    """
+    assert lengths_of_functions(text) == [(3, 3), (10, 5), (11, 3)]
 
 
 def test_functions_of_python_have_at_most_six_parameters() -> None:

@@ -111,8 +111,8 @@ class FrameProgram {
         }
     }
 
+    // The instructions without an operand in their own byte; false for an unknown one.
     bool run_extended(uint8_t instruction, ProgramBytes& from) {
-        uint64_t number = 0;
         switch (instruction) {
             case 0x00:  // nop
                 return true;
@@ -127,6 +127,51 @@ class FrameProgram {
             case 0x04:  // advance_loc4
                 location_ += from.value<uint32_t>() * common_.code_factor;
                 return true;
+            case 0x0a:  // remember_state
+                return remember();
+            case 0x0b:  // restore_state
+                return recall();
+            case 0x2e:  // GNU_args_size
+                from.unsigned_number();
+                return true;
+            default:
+                return run_frame_address(instruction, from) || run_register(instruction, from);
+        }
+    }
+
+    // The instructions that define the canonical frame address.
+    bool run_frame_address(uint8_t instruction, ProgramBytes& from) {
+        uint64_t number = 0;
+        switch (instruction) {
+            case 0x0c:  // def_cfa
+                number = from.unsigned_number();
+                define(number, static_cast<int64_t>(from.unsigned_number()));
+                return true;
+            case 0x0d:  // def_cfa_register
+                define(from.unsigned_number(), rules_.offset);
+                return true;
+            case 0x0e:  // def_cfa_offset
+                define(rules_.base, static_cast<int64_t>(from.unsigned_number()));
+                return true;
+            case 0x0f:  // def_cfa_expression
+                define_by_expression(from);
+                return true;
+            case 0x12:  // def_cfa_sf
+                number = from.unsigned_number();
+                define(number, signed_product(static_cast<uint64_t>(from.signed_number())));
+                return true;
+            case 0x13:  // def_cfa_offset_sf
+                define(rules_.base, signed_product(static_cast<uint64_t>(from.signed_number())));
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    // The instructions that say where the caller's registers are.
+    bool run_register(uint8_t instruction, ProgramBytes& from) {
+        uint64_t number = 0;
+        switch (instruction) {
             case 0x05:  // offset_extended
                 number = from.unsigned_number();
                 save_at(number, signed_product(from.unsigned_number()));
@@ -144,36 +189,12 @@ class FrameProgram {
                 set(from.unsigned_number(), RegisterRule::Kind::kOther);
                 from.unsigned_number();
                 return true;
-            case 0x0a:  // remember_state
-                return remember();
-            case 0x0b:  // restore_state
-                return recall();
-            case 0x0c:  // def_cfa
-                number = from.unsigned_number();
-                define(number, static_cast<int64_t>(from.unsigned_number()));
-                return true;
-            case 0x0d:  // def_cfa_register
-                define(from.unsigned_number(), rules_.offset);
-                return true;
-            case 0x0e:  // def_cfa_offset
-                define(rules_.base, static_cast<int64_t>(from.unsigned_number()));
-                return true;
-            case 0x0f:  // def_cfa_expression
-                define_by_expression(from);
-                return true;
             case 0x10:  // expression
                 save_by_expression(from);
                 return true;
             case 0x11:  // offset_extended_sf
                 number = from.unsigned_number();
                 save_at(number, signed_product(static_cast<uint64_t>(from.signed_number())));
-                return true;
-            case 0x12:  // def_cfa_sf
-                number = from.unsigned_number();
-                define(number, signed_product(static_cast<uint64_t>(from.signed_number())));
-                return true;
-            case 0x13:  // def_cfa_offset_sf
-                define(rules_.base, signed_product(static_cast<uint64_t>(from.signed_number())));
                 return true;
             case 0x14:  // val_offset
             case 0x15:  // val_offset_sf
@@ -183,9 +204,6 @@ class FrameProgram {
             case 0x16:  // val_expression
                 set(from.unsigned_number(), RegisterRule::Kind::kOther);
                 from.skip(from.unsigned_number());
-                return true;
-            case 0x2e:  // GNU_args_size
-                from.unsigned_number();
                 return true;
             default:
                 return false;

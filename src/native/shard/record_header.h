@@ -43,6 +43,7 @@ enum class RecordType : uint8_t {
     kKernelAccess,
     kThreadPointer,
 };
+inline constexpr RecordType kLastRecordType = RecordType::kThreadPointer;
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
 struct RecordHeader {

@@ -34,168 +34,6 @@ class Descriptor {
     int file_;
 };
 
-size_t fixed_size(RecordType type) {
-    switch (type) {
-        case RecordType::kFirstTouch:
-            return sizeof(FirstTouchRecord);
-        case RecordType::kThreadStart:
-            return sizeof(ThreadStartRecord);
-        case RecordType::kThreadPointer:
-            return sizeof(ThreadPointerRecord);
-        case RecordType::kThreadEnd:
-            return sizeof(ThreadEndRecord);
-        case RecordType::kModuleLoad:
-        case RecordType::kModuleUnload:
-            return sizeof(ModuleRecord);
-        case RecordType::kMap:
-            return sizeof(MapRecord);
-        case RecordType::kUnmap:
-            return sizeof(UnmapRecord);
-        case RecordType::kAlloc:
-            return sizeof(AllocRecord);
-        case RecordType::kFree:
-            return sizeof(FreeRecord);
-        case RecordType::kCounts:
-            return sizeof(CountsRecord);
-        case RecordType::kSmallBlocks:
-            return sizeof(SmallBlocksRecord);
-        case RecordType::kCallStack:
-            return sizeof(CallStackRecord);
-        case RecordType::kCallFrames:
-            return sizeof(CallFramesRecord);
-        case RecordType::kPythonFrames:
-            return sizeof(PythonFramesRecord);
-        case RecordType::kPythonCode:
-            return sizeof(PythonCodeRecord);
-        case RecordType::kPlacement:
-            return sizeof(PlacementRecord);
-        case RecordType::kProcessExit:
-            return sizeof(ProcessExitRecord);
-        case RecordType::kPhase:
-            return sizeof(PhaseRecord);
-        case RecordType::kPhaseSwitch:
-            return sizeof(PhaseSwitchRecord);
-        case RecordType::kBlock:
-            return sizeof(BlockRecord);
-        case RecordType::kBlockCounts:
-            return sizeof(BlockCountsRecord);
-        case RecordType::kSample:
-            return sizeof(SampleRecord);
-        case RecordType::kTransfers:
-            return sizeof(TransfersRecord);
-        case RecordType::kKernelAccess:
-            return sizeof(KernelAccessRecord);
-        case RecordType::kPlace:
-            return sizeof(PlaceRecord);
-        case RecordType::kMove:
-            return sizeof(MoveRecord);
-        case RecordType::kForget:
-            return sizeof(ForgetRecord);
-        case RecordType::kWriter:
-            return sizeof(WriterRecord);
-        case RecordType::kMemoryRegion:
-            return sizeof(MemoryRegionRecord);
-        case RecordType::kMemoryRegionEnd:
-            return sizeof(MemoryRegionEndRecord);
-        case RecordType::kStackFrame:
-            return sizeof(StackFrameRecord);
-        case RecordType::kStackFrameEnd:
-            return sizeof(StackFrameEndRecord);
-        case RecordType::kRegionName:
-            return sizeof(RegionNameRecord);
-    }
-    return 0;
-}
-
-bool pages_fit(uint64_t first, uint64_t pages) {
-    return pages <= kWindowPages && first <= kWindowPages - pages;
-}
-
-// Whether lengths in the record agree with its size, and pages are in the window.
-bool consistent(const RecordView& record, uint32_t threads) {
-    const size_t size = record.bytes().size();
-    switch (record.type()) {
-        case RecordType::kFirstTouch:
-            return record.header->id < kWindowPages;
-        case RecordType::kSmallBlocks:
-            return record.header->id < kWindowPages;
-        case RecordType::kSample:
-            return record.header->id < kWindowPages && record.as<SampleRecord>().thread < threads &&
-                   record.as<SampleRecord>().phase < kMaxPhases;
-        case RecordType::kKernelAccess: {
-            const auto& access = record.as<KernelAccessRecord>();
-            return access.pages != 0 && pages_fit(record.header->id, access.pages) &&
-                   access.thread < threads && access.phase < kMaxPhases;
-        }
-        case RecordType::kTransfers: {
-            const auto& transfers = record.as<TransfersRecord>();
-            return record.header->id < kWindowPages && transfers.from < threads &&
-                   transfers.to < threads && transfers.phase < kMaxPhases;
-        }
-        case RecordType::kBlockCounts: {
-            const auto& counts = record.as<BlockCountsRecord>();
-            return counts.phase < kMaxPhases &&
-                   counts.counters <= (size - sizeof(BlockCountsRecord)) / sizeof(BlockCountsEntry);
-        }
-        case RecordType::kBlock:
-            return record.header->id < kCounters &&
-                   record.as<BlockRecord>().accesses <=
-                       (size - sizeof(BlockRecord)) / sizeof(BlockAccess);
-        case RecordType::kThreadStart:
-        case RecordType::kThreadPointer:
-        case RecordType::kThreadEnd:
-        case RecordType::kWriter:
-        case RecordType::kStackFrame:
-            return record.header->id < threads;
-        case RecordType::kCounts: {
-            const auto& counts = record.as<CountsRecord>();
-            return record.header->id < threads && counts.phase < kMaxPhases &&
-                   pages_fit(counts.first_page, counts.pages) &&
-                   counts.pages * sizeof(CountPair) <= size - sizeof(CountsRecord);
-        }
-        case RecordType::kPlacement: {
-            const auto& placement = record.as<PlacementRecord>();
-            return pages_fit(placement.first_page, placement.pages) &&
-                   placement.pages * sizeof(int16_t) <= size - sizeof(PlacementRecord);
-        }
-        case RecordType::kPhase:
-        case RecordType::kPhaseSwitch:
-            return record.header->id < kMaxPhases;
-        case RecordType::kCallStack:
-            return record.as<CallStackRecord>().bytes <= size - sizeof(CallStackRecord);
-        case RecordType::kCallFrames:
-            return record.as<CallFramesRecord>().frames <=
-                   (size - sizeof(CallFramesRecord)) / sizeof(uint64_t);
-        case RecordType::kPythonFrames:
-            return record.as<PythonFramesRecord>().frames <=
-                   (size - sizeof(PythonFramesRecord)) / sizeof(PythonFrameEntry);
-        case RecordType::kPythonCode: {
-            const auto& code = record.as<PythonCodeRecord>();
-            return uint64_t{code.file_bytes} + code.function_bytes + code.line_bytes <=
-                   size - sizeof(PythonCodeRecord);
-        }
-        default:
-            return true;
-    }
-}
-
-bool has_time(RecordType type) {
-    switch (type) {
-        case RecordType::kSmallBlocks:
-        case RecordType::kCallStack:
-        case RecordType::kCallFrames:
-        case RecordType::kPythonFrames:
-        case RecordType::kPythonCode:
-        case RecordType::kBlock:
-        case RecordType::kPlace:
-        case RecordType::kWriter:
-        case RecordType::kRegionName:
-            return false;
-        default:
-            return true;  // directly after the header
-    }
-}
-
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
@@ -225,14 +63,6 @@ void MappedFile::release_pages() const {
     if (data_ != nullptr) {
         madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
     }
-}
-
-RecordView::RecordView(const RecordHeader* record, uint32_t writer)
-    : header(record), time(has_time(type()) ? as<FirstTouchRecord>().time : 0), thread(writer) {}
-
-std::string_view text_of(std::span<const std::byte> bytes) {
-    const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return all.substr(0, all.find('\0'));
 }
 
 ShardReader::ShardReader(const std::string& path) : file_(path) {
@@ -285,7 +115,7 @@ void ShardReader::read_chunk(std::span<const std::byte> chunk, std::vector<Recor
             at += entry;
             continue;
         }
-        const size_t least = fixed_size(static_cast<RecordType>(header->type));
+        const size_t least = fixed_bytes(static_cast<RecordType>(header->type));
         if (least == 0 || length < least || length > chunk_header->used - at) {
             damaged_ += 1;
             return;

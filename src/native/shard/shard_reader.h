@@ -9,10 +9,10 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "page_counters.h"
+#include "record_view.h"
 #include "shard_format.h"
 
 namespace numascape {
@@ -38,33 +38,6 @@ class MappedFile {
     const std::byte* data_ = nullptr;
     size_t size_ = 0;
 };
-
-// A record of at least the fixed size of its type. A replay has millions of them, so they are
-// small.
-struct RecordView {
-    RecordView(const RecordHeader* record, uint32_t writer);
-
-    const RecordHeader* header;
-    uint64_t time;    // in ticks; 0 for records without
-    uint32_t thread;  // who wrote it
-
-    RecordType type() const { return static_cast<RecordType>(header->type); }
-    std::span<const std::byte> bytes() const {
-        return {reinterpret_cast<const std::byte*>(header), size_t{header->words} * 8};
-    }
-    template <typename Record>
-    const Record& as() const {
-        return *reinterpret_cast<const Record*>(header);
-    }
-    // What follows the fixed part.
-    template <typename Record>
-    std::span<const std::byte> rest() const {
-        return bytes().subspan(sizeof(Record));
-    }
-};
-
-// Text up to the first NUL, or all of it.
-std::string_view text_of(std::span<const std::byte> bytes);
 
 class ShardReader {
   public:

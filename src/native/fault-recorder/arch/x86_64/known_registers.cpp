@@ -118,71 +118,25 @@ KnownRegisters::Flag KnownRegisters::holds(int condition) const {
 }
 
 void KnownRegisters::execute(instr_t* instruction) {
-    const int opcode = instr_get_opcode(instruction);
-    Value result;
-    const auto source = [&](unsigned i) { return value(instr_get_src(instruction, i)); };
-    switch (opcode) {
-        case OP_mov_ld:
-        case OP_mov_st:
-        case OP_mov_imm:
-        case OP_movzx:
-            result = source(0);
-            break;
-        case OP_movsx:
-        case OP_movsxd:
-        case OP_cwde:
-            result = source(0);
-            if (result) result = sign_extended(*result, bits_of(instr_get_src(instruction, 0)));
-            break;
-        case OP_lea:
-            result = address(instr_get_src(instruction, 0));
-            break;
-        case OP_add:
-        case OP_sub:
-        case OP_and:
-        case OP_or:
-        case OP_xor:
-            result =
-                combine(instruction, source(1), source(0), bits_of(instr_get_src(instruction, 1)));
-            break;
-        case OP_cmp:
-        case OP_test:
-            combine(instruction, source(0), source(1), bits_of(instr_get_src(instruction, 0)));
-            return;
-        case OP_inc:
-        case OP_dec: {
-            const Flag carry = flags_.carry;
-            result = combine(instruction, source(0), 1, bits_of(instr_get_src(instruction, 0)));
-            flags_.carry = carry;
-            break;
-        }
-        case OP_neg:
-            result = combine(instruction, 0, source(0), bits_of(instr_get_src(instruction, 0)));
-            break;
-        case OP_shl:
-        case OP_shr:
-        case OP_sar:
-            result = shift(instruction);
-            break;
-        case OP_imul:
-            flags_ = {};
-            result = product(instruction);
-            break;
-        case OP_not:
-            result = source(0);
-            if (result) result = ~*result;
-            break;
+    if (!execute_on_stack(instruction)) {
+        write_results(instruction, result_of(instruction));
+    }
+}
+
+// What pushes and pops; returns false for other instructions.
+bool KnownRegisters::execute_on_stack(instr_t* instruction) {
+    switch (instr_get_opcode(instruction)) {
         case OP_leave:
             general_[DR_REG_RSP - DR_REG_RAX] = general_[DR_REG_RBP - DR_REG_RAX];
             general_[DR_REG_RBP - DR_REG_RAX] = pop();
-            return;
+            return true;
         case OP_push:
         case OP_push_imm:
-            push(source(0));
-            return;
+            push(value(instr_get_src(instruction, 0)));
+            return true;
         case OP_call:
             push(std::nullopt);
-            return;
+            return true;
         case OP_pop: {
             const Value value = pop();
             const opnd_t destination = instr_get_dst(instruction, 0);
@@ -191,19 +145,82 @@ void KnownRegisters::execute(instr_t* instruction) {
             } else {
                 store(destination, value);
             }
-            return;
+            return true;
         }
         case OP_ret:
             pop();
-            return;
+            return true;
         default:
-            result = conditional(instruction);
-            if ((instr_get_arith_flags(instruction, DR_QUERY_INCLUDE_COND_DSTS) &
-                 EFLAGS_WRITE_ARITH) != 0) {
+            return false;
+    }
+}
+
+// What the instruction writes to its destinations. Changes the flags.
+KnownRegisters::Value KnownRegisters::result_of(instr_t* instruction) {
+    const auto source = [&] { return value(instr_get_src(instruction, 0)); };
+    switch (instr_get_opcode(instruction)) {
+        case OP_mov_ld:
+        case OP_mov_st:
+        case OP_mov_imm:
+        case OP_movzx:
+            return source();
+        case OP_movsx:
+        case OP_movsxd:
+        case OP_cwde: {
+            const Value from = source();
+            const unsigned bits = bits_of(instr_get_src(instruction, 0));
+            return from ? Value(sign_extended(*from, bits)) : std::nullopt;
+        }
+        case OP_lea:
+            return address(instr_get_src(instruction, 0));
+        case OP_not: {
+            const Value from = source();
+            return from ? Value(~*from) : std::nullopt;
+        }
+        default:
+            return computed(instruction);
+    }
+}
+
+// The result of an instruction that changes the flags, or depends on them.
+KnownRegisters::Value KnownRegisters::computed(instr_t* instruction) {
+    const auto source = [&](unsigned i) { return value(instr_get_src(instruction, i)); };
+    const auto bits = [&](unsigned i) { return bits_of(instr_get_src(instruction, i)); };
+    switch (instr_get_opcode(instruction)) {
+        case OP_add:
+        case OP_sub:
+        case OP_and:
+        case OP_or:
+        case OP_xor:
+            return combine(instruction, source(1), source(0), bits(1));
+        case OP_cmp:
+        case OP_test:  // without destinations
+            return combine(instruction, source(0), source(1), bits(0));
+        case OP_inc:
+        case OP_dec: {
+            const Flag carry = flags_.carry;
+            const Value result = combine(instruction, source(0), 1, bits(0));
+            flags_.carry = carry;
+            return result;
+        }
+        case OP_neg:
+            return combine(instruction, 0, source(0), bits(0));
+        case OP_shl:
+        case OP_shr:
+        case OP_sar:
+            return shift(instruction);
+        case OP_imul:
+            flags_ = {};
+            return product(instruction);
+        default: {
+            const Value result = conditional(instruction);
+            const uint32_t flags = instr_get_arith_flags(instruction, DR_QUERY_INCLUDE_COND_DSTS);
+            if ((flags & EFLAGS_WRITE_ARITH) != 0) {
                 flags_ = {};
             }
+            return result;
+        }
     }
-    write_results(instruction, result);
 }
 
 void KnownRegisters::write_results(instr_t* instruction, Value result) {

@@ -51,6 +51,9 @@ class KnownRegisters {
     Value pop();
     Value read(reg_id_t name) const;
     void write(reg_id_t name, Value value);
+    bool execute_on_stack(instr_t* instruction);
+    Value result_of(instr_t* instruction);
+    Value computed(instr_t* instruction);
     // The result of an instruction with two operands, and its flags.
     Value combine(instr_t* instruction, Value a, Value b, unsigned bits);
     void set_result_flags(Value result, unsigned bits);
