@@ -24,7 +24,7 @@
 
 namespace numascape {
 
-// The page size of a range. `base` is that of the kernel (4 KiB on x86-64); `kib64` aligns to 64
+// The page size of a range. `base` is that of the kernel (usually 4 KiB); `kib64` aligns to 64
 // KiB and lets the kernel use such pages if it supports them (multi-size THP, Arm); `mib2` asks for
 // transparent huge pages.
 enum class page_size : std::uint32_t { base = 4096, kib64 = 65536, mib2 = 2097152 };

@@ -120,7 +120,7 @@ class bound_to {
     std::vector<int> before_;
 };
 
-// The node of the calling thread's current CPU; no system call on x86-64 and Arm.
+// The node of the calling thread's current CPU. Usually without a system call.
 inline int current_node() noexcept {
     unsigned cpu = 0;
     unsigned node = 0;

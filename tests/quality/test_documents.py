@@ -63,40 +63,18 @@ def test_files_that_are_named_without_their_folder_exist(path: str) -> None:
     ] == []
 
 
-def test_every_file_of_an_architecture_is_in_the_table_of_what_a_port_adds() -> None:
-    table = (ROOT / "ARCHITECTURE.md").read_text().split("## Another architecture")[1]
-    code = [
-        path
-        for path in ROOT.glob("src/native/*/arch/x86_64/*")
-        if path.suffix != ".h" or not path.with_suffix(".cpp").exists()
-    ]
-    assert code
-    assert [path.name for path in code if f"`{path.name}`" not in table] == []
-
-
-# Registers, instructions and headers of x86-64, also those of DynamoRIO's interface.
-OF_X86_64 = re.compile(
-    r"x86-64|x86_64|X86_64|\bDR_(?:REG_(?!NULL|INVALID)|SEG_)|\bINSTR_CREATE_|\bOP_(?:nop|mov)"
-    r"|\buser_regs_struct\b|\bREG_R|\b_mm\d*_|\bx?[abcd]x\b|\b[rx](?:[abcd]x|[sd]i|[sb]p)\b|\brip\b"
-    r"|\brep (?:movs|stos)"
-)
-
-
-def test_every_file_that_needs_x86_64_is_in_the_tables_of_what_a_port_changes() -> None:
-    tables = (ROOT / "ARCHITECTURE.md").read_text().split("## Another architecture")[1]
-    code = [
-        path
-        for pattern in ("src/native/**/*", "include/**/*.h", "src/numascape/placement/*.py")
-        for path in ROOT.glob(pattern)
-        if path.suffix in {".h", ".cpp", ".py"} and "arch" not in path.parts
-    ]
-    # Files with code for Arm beside that for x86-64 are ported already.
-    texts = {path: path.read_text() for path in code}
-    dependent = [
-        path for path, text in texts.items() if OF_X86_64.search(text) and "__aarch64__" not in text
-    ]
-    assert len(dependent) > 20
-    assert [path.name for path in dependent if path.name not in tables] == []
+def test_the_answers_to_where_to_look_are_files_in_the_folders_that_they_name() -> None:
+    """A name without its folder is that of a file beside, or above, another one of its row."""
+    table = (ROOT / "ARCHITECTURE.md").read_text().split("## Where to look")[1].split("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ") and "`" in line]
+    assert len(rows) > 30
+    for row in rows:
+        answer = row.split(" | ", 1)[1]
+        names = re.findall(r"`([\w./-]+(?:\.\w+|/))`", answer)
+        whole = [ROOT / name for name in names if (ROOT / name).exists()]
+        folders = {folder for path in whole for folder in (path, *path.parents)} - {ROOT}
+        assert whole, row
+        assert [n for n in names if not any((f / n).exists() for f in {*folders, ROOT})] == [], row
 
 
 def verb_and_words(words: list[str]) -> list[str]:

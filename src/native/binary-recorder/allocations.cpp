@@ -53,14 +53,10 @@ CallInProgress* call_of(void* drcontext) {
     return static_cast<CallInProgress*>(drmgr_get_tls_field(drcontext, call_index));
 }
 
-uint64_t* stack_word(uint64_t address) {
-    return reinterpret_cast<uint64_t*>(address);
-}
-
 // On the stack of the calling thread.
 void restore_return(CallInProgress& call) {
     for (uint32_t i = 0; i < call.hijacked_count; ++i) {
-        uint64_t* word = stack_word(call.hijacked[i].stack_pointer);
+        uint64_t* word = return_address_at(call.hijacked[i].stack_pointer);
         if (*word == return_stub()) {
             *word = call.hijacked[i].return_address;
         }
@@ -95,21 +91,21 @@ HijackedReturn* find_hijacked(CallInProgress& call, uint64_t stack_pointer) {
 void read_arguments(CallInProgress& call, const ProgramRegisters& registers) {
     switch (call.kind) {
         case Hooked::kMalloc:
-            call.bytes = registers.rdi;
+            call.bytes = registers.argument(0);
             break;
         case Hooked::kCalloc:
-            call.bytes = registers.rdi * registers.rsi;
+            call.bytes = registers.argument(0) * registers.argument(1);
             break;
         case Hooked::kRealloc:
         case Hooked::kAligned:
-            call.bytes = registers.rsi;
+            call.bytes = registers.argument(1);
             break;
         case Hooked::kReallocArray:
-            call.bytes = registers.rsi * registers.rdx;
+            call.bytes = registers.argument(1) * registers.argument(2);
             break;
         case Hooked::kPosixMemalign:
-            call.out_pointer = registers.rdi;
-            call.bytes = registers.rdx;
+            call.out_pointer = registers.argument(0);
+            call.bytes = registers.argument(2);
             break;
         default:
             break;
@@ -140,13 +136,13 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         return;
     }
     if (hook.kind == Hooked::kFree) {
-        heap.drop(recorder, registers.rdi);
+        heap.drop(recorder, registers.argument(0));
         return;
     }
     if (call->hijacked_count == CallInProgress::kMaxHijacked) {
         call->hijacked_count = 0;  // left by longjmp, all of them
     }
-    const uint64_t return_address = *stack_word(stack_pointer);
+    const uint64_t return_address = *return_address_at(stack_pointer);
     if (in_return_stub(reinterpret_cast<app_pc>(return_address))) {
         return;  // a hooked function's tail call
     }
@@ -157,10 +153,10 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
     read_arguments(*call, registers);
     call->stack_id = call_stack(recorder, registers, hook.pc, stack_pointer, call->bytes);
     if (frees_argument(hook.kind)) {
-        heap.drop(recorder, registers.rdi);
+        heap.drop(recorder, registers.argument(0));
     }
     call->hijacked[call->hijacked_count++] = {stack_pointer, return_address};
-    *stack_word(stack_pointer) = return_stub();
+    *return_address_at(stack_pointer) = return_stub();
 }
 
 void allocations_exit() {
@@ -179,7 +175,7 @@ void allocations_release(void* drcontext) {
         // A call that was left by longjmp may have been on a stack that is gone.
         if (os::read_memory(hijacked.stack_pointer, &word, sizeof word) == sizeof word &&
             word == return_stub()) {
-            *stack_word(hijacked.stack_pointer) = hijacked.return_address;
+            *return_address_at(hijacked.stack_pointer) = hijacked.return_address;
         }
     }
 }
@@ -189,9 +185,9 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
     if (call == nullptr) {
         return;
     }
-    const uint64_t entry = stack_pointer - 8;
+    const uint64_t entry = stack_pointer_at_entry(stack_pointer);
     if (HijackedReturn* hijacked = find_hijacked(*call, entry)) {
-        *stack_word(entry) = hijacked->return_address;  // where the stub's ret takes it from
+        *return_address_at(entry) = hijacked->return_address;  // where the stub's ret takes it from
         *hijacked = call->hijacked[--call->hijacked_count];
     }
     if (!call->active || entry != call->stack_pointer) {
@@ -199,7 +195,9 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
     }
     call->active = false;
     if (call->kind == Hooked::kPosixMemalign) {
-        result = static_cast<int>(result) == 0 ? *stack_word(call->out_pointer) : 0;
+        result = static_cast<int>(result) == 0
+                     ? *reinterpret_cast<const uint64_t*>(call->out_pointer)
+                     : 0;
     }
     if (result == 0 || call->bytes == 0) {
         return;
@@ -214,9 +212,9 @@ const void* block_entries() {
 uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
     // Takes no memory: the thread may be stopped again elsewhere, if this is an unsuitable place.
     CallInProgress* call = call_of(drcontext);
-    const uint64_t entry = stack_pointer - 8;
+    const uint64_t entry = stack_pointer_at_entry(stack_pointer);
     const HijackedReturn* hijacked = call != nullptr ? find_hijacked(*call, entry) : nullptr;
-    return hijacked != nullptr ? hijacked->return_address : *stack_word(entry);
+    return hijacked != nullptr ? hijacked->return_address : *return_address_at(entry);
 }
 
 void allocations_init() {

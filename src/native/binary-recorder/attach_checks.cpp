@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "injector_calls.h"
+#include "processor.h"
 #include "release_thread.h"
 
 namespace numascape {
@@ -188,8 +189,8 @@ std::string check_executable(int pid, const Target& target) {
     Elf64_Ehdr header{};
     std::ifstream file(proc(pid, "exe"), std::ios::binary);
     file.read(reinterpret_cast<char*>(&header), sizeof header);
-    if (!file || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
-        return process + " is not a 64-bit x86-64 program";
+    if (!file || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != os::kElfMachine) {
+        return process + " is not a 64-bit " + os::kProcessorName + " program";
     }
     if (access(target.executable.c_str(), R_OK) != 0) {
         return process + " runs " + target.executable + ", which no longer exists";

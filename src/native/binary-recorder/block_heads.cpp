@@ -7,7 +7,7 @@
 #include "os.h"
 #include "recorder.h"
 #include "scratch.h"
-#include "special_accesses.h"
+#include "special_counts.h"
 #include "thread_memory.h"
 
 namespace numascape {
@@ -164,22 +164,6 @@ uint32_t group_site(uint32_t block, uint32_t group) {
 
 uint32_t special_site(uint32_t block, const BlockPlan& plan, uint32_t special) {
     return block == kNoBlock ? kNoSite : block << kPlaceBits | (plan.groups + 2 * special);
-}
-
-void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table) {
-    void* dc = emit.drcontext;
-    instr_t* go = INSTR_CREATE_label(dc);
-    instr_t* back = INSTR_CREATE_label(dc);
-    emit.add(INSTR_CREATE_sub(
-        dc, opnd_create_base_disp(table, DR_REG_NULL, 0, counter_offset(block), OPSZ_8),
-        OPND_CREATE_INT8(1)));
-    emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(go)));
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(table)));
-    emit_slow_path_jump(emit, slow_paths.block_counter, reinterpret_cast<void*>(uint64_t{block}),
-                        table, back);
-    emit.add(back);
-    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kTable, table);
-    emit.add(go);
 }
 
 namespace {

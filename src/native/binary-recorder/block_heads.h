@@ -37,8 +37,8 @@ uint32_t group_site(uint32_t block, uint32_t group);
 // For the reads of a special instruction; the next one is for its writes.
 uint32_t special_site(uint32_t block, const BlockPlan& plan, uint32_t special);
 
-// Counts the block. `table` holds the thread's table, and is loaded again if that changes. The
-// flags may be changed.
+// arch/: counts the block. `table` holds the thread's table, and is loaded again if that changes.
+// The flags may be changed.
 void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table);
 
 // Code that insert_block_head jumps to calls this: kArgument = table, kInfo = block.

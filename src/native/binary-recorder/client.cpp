@@ -7,6 +7,7 @@
 #include "address_limit.h"
 #include "dr_api.h"
 #include "drmgr.h"
+#include "dynamorio_registers.h"
 #include "frame_changes.h"
 #include "os.h"
 #include "phases.h"
@@ -41,8 +42,7 @@ ThreadMemory own_stacks(kOwnStackBytes);
 
 const char* program_path() {
     static char path[1024];
-    const long length = os::call(SYS_readlink, reinterpret_cast<long>("/proc/self/exe"),
-                                 reinterpret_cast<long>(path), sizeof path - 1);
+    const long length = os::read_link("/proc/self/exe", path, sizeof path - 1);
     module_data_t* main = dr_get_main_module();
     if (main != nullptr) {
         dr_snprintf(path, sizeof path, "%s", main->full_path);
@@ -318,11 +318,10 @@ void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, Threa
                            slot_offset + static_cast<unsigned>(slot) * 8, into);
 }
 
-// DynamoRIO keeps its thread-local storage behind gs; asking for the segment's base costs a system
-// call.
+// With kStorageRegister, because asking for the address of the storage costs a system call.
 void write_thread_slot(ThreadSlot slot, const void* value) {
     const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
-    __asm__ volatile("movq %1, %%gs:(%0)" : : "r"(at), "r"(value) : "memory");
+    write_storage(at, reinterpret_cast<uint64_t>(value));
 }
 
 void* const* thread_slots() {
@@ -332,9 +331,7 @@ void* const* thread_slots() {
 
 void* read_thread_slot(ThreadSlot slot) {
     const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
-    void* value = nullptr;
-    __asm__ volatile("movq %%gs:(%1), %0" : "=r"(value) : "r"(at));
-    return value;
+    return reinterpret_cast<void*>(read_storage(at));
 }
 
 ThreadRecorder* self() {
@@ -355,7 +352,7 @@ void start(int argc, const char* argv[]) {
     }
     drmgr_init();
     dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
-    DR_ASSERT_MSG(slot_segment == DR_SEG_GS, "thread-local storage is not behind gs");
+    DR_ASSERT_MSG(slot_segment == kStorageRegister, "thread-local storage is elsewhere");
     const bool opened = call_stacks.open();
     DR_ASSERT(opened);
     (void)opened;

@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "processor.h"
+
 extern "C" {
 
 void* memcpy(void* to, const void* from, size_t bytes) {
-    void* const start = to;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
-    return start;
+    numascape::os::copy_bytes(to, from, bytes);
+    return to;
 }
 
 void* memmove(void* to, const void* from, size_t bytes) {
@@ -27,9 +28,8 @@ void* memmove(void* to, const void* from, size_t bytes) {
 }
 
 void* memset(void* to, int value, size_t bytes) {
-    void* const start = to;
-    __asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(value) : "memory");
-    return start;
+    numascape::os::fill_bytes(to, value, bytes);
+    return to;
 }
 
 int memcmp(const void* one, const void* other, size_t bytes) {

@@ -45,13 +45,13 @@ void write(std::ofstream& file, const Record& record) {
 }
 
 CallEnds restart(int process, int thread) {
-    user_regs_struct registers{};
-    if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) {
+    ThreadRegisters registers{};
+    if (!read_registers(thread, registers)) {
         return CallEnds::kNever;
     }
     const auto ends = restart_call(process, registers);
     if (ends) {
-        ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
+        write_registers(thread, registers);
     }
     return ends.value_or(CallEnds::kNever);
 }

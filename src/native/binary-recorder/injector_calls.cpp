@@ -17,12 +17,12 @@
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "held_threads.h"
 #include "interrupted_call.h"
+#include "thread_registers.h"
 #include "thread_signals.h"
 
 namespace {
@@ -79,7 +79,7 @@ int stop_for_signal(int process) {
 // A signal that waits for the main thread comes before the thread is made to execute something
 // else: its handler is entered, and the thread stops again. Later the kernel would tell the handler
 // another sender. A signal that is of the process may go to another thread instead.
-void let_signals_come(user_regs_struct& registers) {
+void let_signals_come(numascape::ThreadRegisters& registers) {
     const int process = injection.process;
     int status = 0;
     for (int i = 0; i < kMaxSignals && numascape::signal_comes(process, process); ++i) {
@@ -94,7 +94,7 @@ void let_signals_come(user_regs_struct& registers) {
                 return;
             }
         }
-        trace(PTRACE_GETREGS, process, reinterpret_cast<long>(&registers));
+        trace(numascape::kReadRegisters, process, reinterpret_cast<long>(&registers));
     }
 }
 
@@ -120,11 +120,11 @@ void end_call() {
 // program's handler away. All signals but faults wait. The call is started by a new program
 // counter, and over when the registers are back.
 void mask_signals_of_call(long request, long place) {
-    if (request == PTRACE_POKEUSER && place == offsetof(user_regs_struct, rip) &&
+    if (request == PTRACE_POKEUSER && place == numascape::kPlaceOfProgramCounter &&
         injection.blocked) {
         set_blocked(~kFaults);
         injection.in_call = true;
-    } else if (request == PTRACE_SETREGS) {
+    } else if (request == numascape::kWriteRegisters) {
         end_call();
     }
 }
@@ -193,11 +193,11 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
     if (a == PTRACE_ATTACH && result < 0) {
         injection.untraced.error = static_cast<int>(-result);
     }
-    if (a != PTRACE_GETREGS || result < 0 || !injection.fresh) {
+    if (a != numascape::kReadRegisters || result < 0 || !injection.fresh) {
         mask_signals_of_call(a, c);
         return result;
     }
-    auto& registers = *reinterpret_cast<user_regs_struct*>(d);
+    auto& registers = *reinterpret_cast<numascape::ThreadRegisters*>(d);
     let_signals_come(registers);
     injection.fresh = false;  // stopped, and nothing is changed yet
     uint64_t blocked = 0;
@@ -209,7 +209,7 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
         cannot_hold();
         return -EUNATCH;
     }
-    const user_regs_struct before = registers;
+    const numascape::ThreadRegisters before = registers;
     const auto ends = numascape::restart_call(injection.process, registers);
     if (!injection.others.unblock(injection.file, ends.value_or(numascape::CallEnds::kNever))) {
         registers = before;
@@ -217,7 +217,7 @@ long __wrap_dynamorio_syscall(unsigned number, unsigned count, long a, long b, l
         return -EUNATCH;
     }
     if (ends) {
-        trace(PTRACE_SETREGS, injection.process, d);
+        trace(numascape::kWriteRegisters, injection.process, d);
     }
     return result;
 }

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <sys/user.h>
+#include "thread_registers.h"
 
 namespace numascape {
 
@@ -20,6 +20,6 @@ enum class CallEnds : uint64_t { kNever = 0, kAnyHandler = 1, kWithoutRestart = 
 // Changes the `registers` of a stopped thread so that it makes the interrupted call again. A sleep
 // continues with the remaining time, if the program asked for it. Nothing if no call was
 // interrupted.
-std::optional<CallEnds> restart_call(int process, user_regs_struct& registers);
+std::optional<CallEnds> restart_call(int process, ThreadRegisters& registers);
 
 }  // namespace numascape

@@ -5,6 +5,7 @@
 
 #include "dr_api.h"
 #include "drmgr.h"
+#include "dynamorio_registers.h"
 #include "frame_changes.h"
 #include "recorder.h"
 #include "spin_lock.h"
@@ -143,11 +144,11 @@ void insert_frame_change(const Emitter& emit) {
     instr_t* done = change.kind == FrameChange::kGrowsByRegister
                         ? insert_unless_small(emit, change.reg)
                         : nullptr;
-    dr_insert_clean_call(emit.drcontext, emit.block, emit.where,
-                         reinterpret_cast<void*>(frame_changes), false, 6, OPND_CREATE_INTPTR(pc),
-                         OPND_CREATE_INTPTR(ptr_int_t{change.kind}),
-                         OPND_CREATE_INTPTR(ptr_int_t{change.bytes}), opnd_create_reg(DR_REG_RSP),
-                         opnd_create_reg(change.reg), opnd_create_reg(DR_REG_RBP));
+    dr_insert_clean_call(
+        emit.drcontext, emit.block, emit.where, reinterpret_cast<void*>(frame_changes), false, 6,
+        OPND_CREATE_INTPTR(pc), OPND_CREATE_INTPTR(ptr_int_t{change.kind}),
+        OPND_CREATE_INTPTR(ptr_int_t{change.bytes}), opnd_create_reg(kStackPointerRegister),
+        opnd_create_reg(change.reg), opnd_create_reg(kFramePointerRegister));
     if (done != nullptr) {
         emit.add(done);
     }

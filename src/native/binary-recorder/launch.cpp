@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "dynamorio_settings.h"
+#include "processor.h"
 
 namespace {
 
@@ -113,8 +114,9 @@ void check_format(const std::string& path) {
         std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
         fail(kCannotExecute, path + " is neither an executable nor a script with a #! line");
     }
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
-        fail(kCannotRecord, path + " is not a 64-bit x86-64 program");
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != numascape::os::kElfMachine) {
+        fail(kCannotRecord,
+             path + " is not a 64-bit " + numascape::os::kProcessorName + " program");
     }
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN) {
         fail(kCannotExecute, path + " is not an executable file");

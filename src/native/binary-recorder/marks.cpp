@@ -4,6 +4,8 @@
 // without effect, with a displacement that no compiler generates. A mark therefore needs no symbol
 // and no library.
 #include "dr_api.h"
+#include "dynamorio_registers.h"
+#include "mark_instruction.h"
 #include "numascape/phase.h"
 #include "numascape/region.h"
 #include "phases.h"
@@ -12,21 +14,6 @@
 namespace numascape {
 
 namespace {
-
-// The base register of a `nopl displacement(base)`, else DR_REG_NULL.
-reg_id_t base_of_nop(instr_t* instruction, int displacement) {
-    if (instr_get_opcode(instruction) != OP_nop_modrm) {
-        return DR_REG_NULL;
-    }
-    for (int i = 0; i < instr_num_srcs(instruction); ++i) {
-        const opnd_t operand = instr_get_src(instruction, i);
-        if (opnd_is_near_base_disp(operand) && opnd_get_disp(operand) == displacement &&
-            opnd_get_index(operand) == DR_REG_NULL && reg_is_64bit(opnd_get_base(operand))) {
-            return opnd_get_base(operand);
-        }
-    }
-    return DR_REG_NULL;
-}
 
 void region_told(uint64_t pc, uint64_t name, uint64_t address, uint64_t bytes) {
     ThreadRecorder* recorder = self();
@@ -39,11 +26,11 @@ reg_id_t phase_name_register(instr_t* instruction) {
     if (!options.marks) {
         return DR_REG_NULL;
     }
-    return base_of_nop(instruction, NUMASCAPE_PHASE_MARK);
+    return base_of_mark(instruction, NUMASCAPE_PHASE_MARK);
 }
 
 bool is_region_mark(instr_t* instruction) {
-    return base_of_nop(instruction, NUMASCAPE_REGION_MARK) == DR_REG_RDI;
+    return base_of_mark(instruction, NUMASCAPE_REGION_MARK) == kArgumentRegisters[0];
 }
 
 }  // namespace
@@ -60,8 +47,9 @@ void insert_mark(void* drcontext, instrlist_t* list, instr_t* where) {
                              2, OPND_CREATE_INTPTR(pc), opnd_create_reg(name));
     } else if (is_region_mark(where)) {
         dr_insert_clean_call(drcontext, list, where, reinterpret_cast<void*>(region_told), false, 4,
-                             OPND_CREATE_INTPTR(pc), opnd_create_reg(DR_REG_RDI),
-                             opnd_create_reg(DR_REG_RSI), opnd_create_reg(DR_REG_RDX));
+                             OPND_CREATE_INTPTR(pc), opnd_create_reg(kArgumentRegisters[0]),
+                             opnd_create_reg(kArgumentRegisters[1]),
+                             opnd_create_reg(kArgumentRegisters[2]));
     }
 }
 

@@ -21,6 +21,7 @@
 #include "memory_regions.h"
 #include "scratch.h"
 #include "shard_writer.h"
+#include "slow_paths.h"
 
 namespace numascape {
 
@@ -63,8 +64,8 @@ enum class ThreadSlot : unsigned {
     kLineStates,    // LineState *, of all lines (shared_lines.h)
     kHasLine,       // LineUser of this thread
     kOwnsLine,
-    kStringCount,  // rcx before a repeated string
-    kSpilled,      // the program's values of the scratch registers, one word per role
+    kRepeats,  // of an instruction that repeats itself: how often, before it
+    kSpilled,  // the program's values of the scratch registers, one word per role
     kCount = kSpilled + 5
 };
 opnd_t thread_slot(void* drcontext, ThreadSlot slot);
@@ -83,27 +84,7 @@ void instrument_init();
 void instrument_exit();
 void instrument_after_fork();
 
-// --- slow_paths.cpp: code to jump to, with arguments in thread slots. Keeps all registers but
-// the arithmetic flags.
-struct SlowPaths {
-    // With the carry flag: kArgument = offset of a page counter that was zero (first use by this
-    // thread in this phase), kSecond = its table. Without: kArgument = lowest address of a group
-    // that is not in one page. kInfo = GroupInfo.
-    app_pc group;
-    app_pc repeated_string;  // behind it: kStringCount = rcx before, kInfo = RepeatedString
-    app_pc saved_state;      // kArgument = address, kSecond = rax, kInfo = SavedState
-    app_pc bit_test;         // kArgument = address, kSecond = number, kInfo = BitTest
-    // With the carry flag: as `group`. Without: kArgument = address, kSecond = lanes, kInfo =
-    // MaskedShape.
-    app_pc masked;
-    app_pc function_called;  // kInfo = FunctionHook
-    app_pc allocation_returned;
-    app_pc region_returned;
-    app_pc block_counter;  // see block_heads.h
-    app_pc gathered;       // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
-    app_pc lines_wait;     // as many as can
-    app_pc line_moves;     // kArgument = lowest address, kInfo = LineProbe (traffic.h)
-};
+// --- slow_paths.cpp
 extern SlowPaths slow_paths;
 void slow_paths_init(void* drcontext);
 // The program's instruction at `context` faulted: counts what a repeated string did before.

@@ -96,7 +96,7 @@ void region_called(const FunctionHook& hook, ThreadRecorder& recorder,
         call->inner += call->open ? 1 : 0;
         return;
     }
-    auto* word = reinterpret_cast<uint64_t*>(stack_pointer);
+    uint64_t* word = return_address_at(stack_pointer);
     const uint64_t caller = *word;
     if (in_return_stub(reinterpret_cast<app_pc>(caller))) {
         return;  // a hooked function's tail call
@@ -108,14 +108,16 @@ void region_called(const FunctionHook& hook, ThreadRecorder& recorder,
         call->stack_pointer = stack_pointer;
         *word = region_return_stub();
     }
-    enter(recorder, hook.kind == Hooked::kRegionThird ? registers.rdx : registers.rdi, caller);
+    enter(recorder,
+          hook.kind == Hooked::kRegionThird ? registers.argument(2) : registers.argument(0),
+          caller);
 }
 
 void region_returned(ThreadRecorder& recorder, uint64_t stack_pointer) {
     RegionCall* call = this_call();
-    const uint64_t entry = stack_pointer - 8;
+    const uint64_t entry = stack_pointer_at_entry(stack_pointer);
     if (call != nullptr && call->stack_pointer == entry) {
-        *reinterpret_cast<uint64_t*>(entry) = call->return_address;
+        *return_address_at(entry) = call->return_address;
         call->stack_pointer = 0;
         leave(recorder);
     }
@@ -123,9 +125,9 @@ void region_returned(ThreadRecorder& recorder, uint64_t stack_pointer) {
 
 uint64_t region_return(void* drcontext, uint64_t stack_pointer) {
     const auto* call = static_cast<RegionCall*>(drmgr_get_tls_field(drcontext, call_index));
-    const uint64_t entry = stack_pointer - 8;
+    const uint64_t entry = stack_pointer_at_entry(stack_pointer);
     return call != nullptr && call->stack_pointer == entry ? call->return_address
-                                                           : *reinterpret_cast<uint64_t*>(entry);
+                                                           : *return_address_at(entry);
 }
 
 uint64_t region_return_address() {
@@ -140,7 +142,7 @@ void regions_stop() {
 void regions_release(void* drcontext) {
     const auto* call = static_cast<RegionCall*>(drmgr_get_tls_field(drcontext, call_index));
     if (call != nullptr && call->stack_pointer != 0 && holds_stub(call->stack_pointer)) {
-        *reinterpret_cast<uint64_t*>(call->stack_pointer) = call->return_address;
+        *return_address_at(call->stack_pointer) = call->return_address;
     }
 }
 

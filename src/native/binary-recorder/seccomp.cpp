@@ -13,6 +13,7 @@
 
 #include "dr_api.h"
 #include "drmgr.h"
+#include "dynamorio_registers.h"
 #include "os.h"
 #include "recorder.h"
 
@@ -200,9 +201,7 @@ void after_call(void* drcontext, int number) {
     context.size = sizeof context;
     context.flags = DR_MC_INTEGER;
     dr_get_mcontext(drcontext, &context);
-    context.xdi = replaced->arguments[0];
-    context.xsi = replaced->arguments[1];
-    context.xdx = replaced->arguments[2];
+    set_call_arguments(context, replaced->arguments);
     dr_set_mcontext(drcontext, &context);
 }
 

@@ -7,6 +7,7 @@
 #include "address_limit.h"
 #include "dr_api.h"
 #include "drmgr.h"
+#include "dynamorio_registers.h"
 #include "os.h"
 #include "recorder.h"
 #include "thread_pointer.h"
@@ -27,24 +28,9 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
     context.size = sizeof context;
     context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
     dr_get_mcontext(drcontext, &context);
-    ProgramRegisters registers{};
-    registers.rax = context.xax;
-    registers.rbx = context.xbx;
-    registers.rcx = context.xcx;
-    registers.rdx = context.xdx;
-    registers.rsi = context.xsi;
-    registers.rdi = context.xdi;
-    registers.rbp = context.xbp;
-    registers.r8 = context.r8;
-    registers.r9 = context.r9;
-    registers.r10 = context.r10;
-    registers.r11 = context.r11;
-    registers.r12 = context.r12;
-    registers.r13 = context.r13;
-    registers.r14 = context.r14;
-    registers.r15 = context.r15;
     // No Python functions: a mapping is mostly an allocator's, for allocations to come.
-    return call_stack(recorder, registers, reinterpret_cast<uint64_t>(context.pc), context.xsp, 0);
+    return call_stack(recorder, program_registers(context), reinterpret_cast<uint64_t>(context.pc),
+                      context.xsp, 0);
 }
 
 bool of_interest(void*, int number) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the lines that an access would fetch from memory: inlined lookups in the modelled cache of
-// the thread (cache_model.h), and the slow path behind them.
+// Finds the lines that an access would fetch from memory: inlined lookups (line_probes.h) in the
+// modelled cache of the thread (cache_model.h), and the slow path behind them.
 #pragma once
 
 #include <cstdint>

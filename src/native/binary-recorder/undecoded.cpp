@@ -12,7 +12,7 @@
 namespace numascape {
 namespace {
 
-constexpr unsigned kMaxBytes = 15;  // of an instruction
+constexpr unsigned kMaxBytes = os::kMaxInstructionBytes;
 
 bool decodable(void* drcontext, const uint8_t* bytes, uint64_t pc) {
     instr_t instruction;

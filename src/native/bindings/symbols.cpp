@@ -150,9 +150,10 @@ void bind_symbols(nb::module_& module) {
              "The distinct places of a table of code addresses, `pc`: the table `numbers` with the "
              "`place` of each address, and the table `places` with the `function` and `file` "
              "(indices of the list `texts`) and `line` of each place.")
-        .def("unwind", &unwind_stack, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
-             "Code addresses of the call stack, innermost first, from 17 registers in DWARF order "
-             "(rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) and a copy of the stack's memory.")
+        .def(
+            "unwind", &unwind_stack, "registers"_a, "stack_address"_a, "stack"_a, "limit"_a = 64,
+            "Code addresses of the call stack, innermost first, from the registers in the order of "
+            "DWARF's numbers, the return address last, and a copy of the stack's memory.")
         .def("globals", &symbols::Symbols::globals,
              "All variables with static storage, by address and without overlap")
         .def("frame_variables", &symbols::Symbols::frame_variables, "pc"_a, "of_data"_a,

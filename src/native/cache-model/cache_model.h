@@ -70,7 +70,7 @@ class CacheModel {
     static size_t bytes(const CacheShape& shape) {
         return kRowsOffset + (sizeof(uint32_t) * row_words(shape) << shape.set_bits);
     }
-    // `wide_vectors`: it may use those of AVX2.
+    // `wide_vectors`: it may use them.
     static CacheModel* create(void* memory, const CacheShape& shape, bool wide_vectors);
     // Whether this processor has them. Asking it takes microseconds.
     static bool wide_vectors_here();

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "dynamic_symbols.h"
+#include "glibc_thread.h"
 #include "os.h"
 #include "pages.h"
 
@@ -19,8 +20,6 @@ constexpr uint32_t kMaxThreads = 256;
 constexpr uint32_t kMaxFrames = 256;      // of a recursion, which count once
 constexpr uint64_t kMaxCharacters = 512;  // of a name
 constexpr uint64_t kMaxLines = 32 << 10;  // bytes of the table
-// glibc, on x86-64: the kernel's number of a thread in what its pthread_t points to.
-constexpr uint64_t kThreadNumberInPthread = 0x2d0;
 
 template <typename T>
 bool read(uint64_t at, T& value) {

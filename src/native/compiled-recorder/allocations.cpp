@@ -98,8 +98,8 @@ using namespace numascape;
 
 REPLACEMENT(numascape_malloc) {
     static void* (*real)(size_t) = nullptr;
-    return allocate(from, stack_pointer, pc, from->rdi,
-                    [&] { return next_of(real, "malloc")(from->rdi); });
+    return allocate(from, stack_pointer, pc, from->argument(0),
+                    [&] { return next_of(real, "malloc")(from->argument(0)); });
 }
 
 // The dynamic linker asks for zeroed memory while it looks up the real function.
@@ -107,61 +107,65 @@ REPLACEMENT(numascape_calloc) {
     static void* (*real)(size_t, size_t) = nullptr;
     alignas(16) static char room[4096];
     static size_t used = 0;
-    const size_t bytes = from->rdi * from->rsi;
+    const size_t bytes = from->argument(0) * from->argument(1);
     if (real == nullptr && thread_state.looking && used + bytes <= sizeof room) {
         void* block = room + used;
         used += (bytes + 15) & ~size_t{15};
         return block;
     }
     return allocate(from, stack_pointer, pc, bytes,
-                    [&] { return next_of(real, "calloc")(from->rdi, from->rsi); });
+                    [&] { return next_of(real, "calloc")(from->argument(0), from->argument(1)); });
 }
 
 REPLACEMENT(numascape_realloc) {
     static void* (*real)(void*, size_t) = nullptr;
-    return reallocate(from, stack_pointer, pc, from->rdi, from->rsi, [&] {
-        return next_of(real, "realloc")(reinterpret_cast<void*>(from->rdi), from->rsi);
+    return reallocate(from, stack_pointer, pc, from->argument(0), from->argument(1), [&] {
+        return next_of(real, "realloc")(reinterpret_cast<void*>(from->argument(0)),
+                                        from->argument(1));
     });
 }
 
 REPLACEMENT(numascape_reallocarray) {
     static void* (*real)(void*, size_t, size_t) = nullptr;
-    return reallocate(from, stack_pointer, pc, from->rdi, from->rsi * from->rdx, [&] {
-        return next_of(real, "reallocarray")(reinterpret_cast<void*>(from->rdi), from->rsi,
-                                             from->rdx);
-    });
+    return reallocate(
+        from, stack_pointer, pc, from->argument(0), from->argument(1) * from->argument(2), [&] {
+            return next_of(real, "reallocarray")(reinterpret_cast<void*>(from->argument(0)),
+                                                 from->argument(1), from->argument(2));
+        });
 }
 
 REPLACEMENT(numascape_aligned_alloc) {
     static void* (*real)(size_t, size_t) = nullptr;
-    return allocate(from, stack_pointer, pc, from->rsi,
-                    [&] { return next_of(real, "aligned_alloc")(from->rdi, from->rsi); });
+    return allocate(from, stack_pointer, pc, from->argument(1), [&] {
+        return next_of(real, "aligned_alloc")(from->argument(0), from->argument(1));
+    });
 }
 
 REPLACEMENT(numascape_memalign) {
     static void* (*real)(size_t, size_t) = nullptr;
-    return allocate(from, stack_pointer, pc, from->rsi,
-                    [&] { return next_of(real, "memalign")(from->rdi, from->rsi); });
+    return allocate(from, stack_pointer, pc, from->argument(1), [&] {
+        return next_of(real, "memalign")(from->argument(0), from->argument(1));
+    });
 }
 
 REPLACEMENT(numascape_valloc) {
     static void* (*real)(size_t) = nullptr;
-    return allocate(from, stack_pointer, pc, from->rdi,
-                    [&] { return next_of(real, "valloc")(from->rdi); });
+    return allocate(from, stack_pointer, pc, from->argument(0),
+                    [&] { return next_of(real, "valloc")(from->argument(0)); });
 }
 
 REPLACEMENT(numascape_pvalloc) {
     static void* (*real)(size_t) = nullptr;
-    return allocate(from, stack_pointer, pc, from->rdi,
-                    [&] { return next_of(real, "pvalloc")(from->rdi); });
+    return allocate(from, stack_pointer, pc, from->argument(0),
+                    [&] { return next_of(real, "pvalloc")(from->argument(0)); });
 }
 
 REPLACEMENT(numascape_posix_memalign) {
     static int (*real)(void**, size_t, size_t) = nullptr;
     int error = 0;
-    auto** out = reinterpret_cast<void**>(from->rdi);
-    allocate(from, stack_pointer, pc, from->rdx, [&]() -> void* {
-        error = next_of(real, "posix_memalign")(out, from->rsi, from->rdx);
+    auto** out = reinterpret_cast<void**>(from->argument(0));
+    allocate(from, stack_pointer, pc, from->argument(2), [&]() -> void* {
+        error = next_of(real, "posix_memalign")(out, from->argument(1), from->argument(2));
         return error == 0 ? *out : nullptr;
     });
     return reinterpret_cast<void*>(static_cast<intptr_t>(error));

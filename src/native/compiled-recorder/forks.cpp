@@ -29,7 +29,7 @@ long fork_by(Fork fork) {
 
 bool makes_copy(long number, long first) {
     switch (number) {
-        case SYS_fork:
+        case os::kOldFork:
             return true;
         case SYS_clone:
             return (first & CLONE_VM) == 0;

@@ -57,27 +57,36 @@ using namespace numascape;
 MAPS(numascape_mmap) {
     using Function = void* (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
     static Function real = nullptr;
-    FollowedCall call(
-        {SYS_mmap, {from->rdi, from->rsi, from->rdx, from->rcx, from->r8, from->r9}, {}}, from,
-        stack_pointer, pc);
-    return call.returned(
-        next_of(real, "mmap")(from->rdi, from->rsi, from->rdx, from->rcx, from->r8, from->r9));
+    FollowedCall call({SYS_mmap,
+                       {from->argument(0), from->argument(1), from->argument(2), from->argument(3),
+                        from->argument(4), from->argument(5)},
+                       {}},
+                      from, stack_pointer, pc);
+    return call.returned(next_of(real, "mmap")(from->argument(0), from->argument(1),
+                                               from->argument(2), from->argument(3),
+                                               from->argument(4), from->argument(5)));
 }
 
 MAPS(numascape_mremap) {
     using Function = void* (*)(uint64_t, uint64_t, uint64_t, uint64_t, ...);
     static Function real = nullptr;
-    FollowedCall call({SYS_mremap, {from->rdi, from->rsi, from->rdx, from->rcx, from->r8}, {}},
+    FollowedCall call({SYS_mremap,
+                       {from->argument(0), from->argument(1), from->argument(2), from->argument(3),
+                        from->argument(4)},
+                       {}},
                       from, stack_pointer, pc);
-    return call.returned(
-        next_of(real, "mremap")(from->rdi, from->rsi, from->rdx, from->rcx, from->r8));
+    return call.returned(next_of(real, "mremap")(from->argument(0), from->argument(1),
+                                                 from->argument(2), from->argument(3),
+                                                 from->argument(4)));
 }
 
 MAPS(numascape_shmat) {
     using Function = void* (*)(uint64_t, uint64_t, uint64_t);
     static Function real = nullptr;
-    FollowedCall call({SYS_shmat, {from->rdi, from->rsi, from->rdx}, {}}, from, stack_pointer, pc);
-    return call.returned(next_of(real, "shmat")(from->rdi, from->rsi, from->rdx));
+    FollowedCall call({SYS_shmat, {from->argument(0), from->argument(1), from->argument(2)}, {}},
+                      from, stack_pointer, pc);
+    return call.returned(
+        next_of(real, "shmat")(from->argument(0), from->argument(1), from->argument(2)));
 }
 
 NUMASCAPE_EXPORTED int shmdt(const void* start) {

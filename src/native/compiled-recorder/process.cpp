@@ -107,8 +107,7 @@ bool open_files(int& shard_file, int& tables_file) {
 
 const char* program_path() {
     static char path[1024];
-    const long length = os::call(SYS_readlink, reinterpret_cast<long>("/proc/self/exe"),
-                                 reinterpret_cast<long>(path), sizeof path - 1);
+    const long length = os::read_link("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     return path;
 }

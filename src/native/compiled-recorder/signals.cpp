@@ -19,6 +19,7 @@
 
 #include "os.h"
 #include "runtime.h"
+#include "signal_frame.h"
 
 namespace numascape {
 namespace {
@@ -159,7 +160,7 @@ void handle(int number, siginfo_t* info, void* context) {
     ThreadState& state = thread_state;
     const bool of_this_instruction = (kFaults & bit_of(number)) != 0 && info->si_code > 0;
     auto* interrupted = static_cast<ucontext_t*>(context);
-    const auto stack_pointer = static_cast<uint64_t>(interrupted->uc_mcontext.gregs[REG_RSP]);
+    const uint64_t stack_pointer = interrupted_stack_pointer(*interrupted);
     const bool in_recorder = state.writing != 0 || is_on_own_stack(stack_pointer);
     if (in_recorder && !of_this_instruction && shard.makes_calls()) {
         const int error = errno;

@@ -12,13 +12,15 @@
 
 #include <sys/types.h>
 
+#include "processor.h"
+
 namespace numascape {
 
 // Copies of pages. A process needs the same permission for this as for process_vm_readv(2).
 class MemoryOfProcesses {
   public:
-    // An instruction of x86 has at most 15 bytes.
     static constexpr size_t kMostBytes = 16;
+    static_assert(kMostBytes >= os::kMaxInstructionBytes);
 
     // Memory may have changed: pages are read again, but the copies of ended processes stay.
     void begin_round();

@@ -12,7 +12,8 @@
 namespace numascape::live {
 
 inline constexpr std::uint64_t kPage = 4096;
-// What one entry of a page table maps beside single pages on x86-64: a transparent huge page.
+// What one entry of a page table maps beside single pages, which have 4 KiB: a transparent huge
+// page.
 inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 enum PageFlags : std::uint8_t {

@@ -140,15 +140,14 @@ Value* FunctionCounter::table_before(Instruction* before, const Loop* outside) {
 // it does not treat a counter as memory of the program, and the code generator has little to do.
 // The slow path is placed behind the code of the function. Its arguments and results are on the
 // stack, below the saved registers, so the function must not use the red zone.
-CallInst* FunctionCounter::assembly(IRBuilder<>& at, const Twine& text, const Twine& operands,
-                                    Type* result, ArrayRef<Value*> arguments) {
+CallInst* FunctionCounter::assembly(IRBuilder<>& at, const Assembly& assembly, Type* result,
+                                    ArrayRef<Value*> arguments) {
     SmallVector<Type*> types;
     for (const Value* argument : arguments) {
         types.push_back(argument->getType());
     }
-    const std::string constraints = (operands + ",~{dirflag},~{fpsr},~{flags}").str();
-    InlineAsm* code = InlineAsm::get(FunctionType::get(result, types, false), text.str(),
-                                     constraints, true, false);
+    InlineAsm* code = InlineAsm::get(FunctionType::get(result, types, false), assembly.text,
+                                     assembly.operands, true, false);
     function_.addFnAttr(Attribute::NoRedZone);
     CallInst* made = at.CreateCall(code, arguments);
     made->setDoesNotThrow();
@@ -161,12 +160,7 @@ Value* FunctionCounter::count_executions(Instruction* before, const Instruction*
                                          GlobalVariable* site, Value* table, Value* times) {
     IRBuilder<> at(before);
     locate(at, like);
-    return assembly(at,
-                    "subq $3, ($0,$2)\n\tjb 3f\n4:\n\t.subsection 1\n"
-                    "3:\n\tpushq $0\n\tpushq $2\n\tcall " +
-                        Twine(kBlockPushedSymbol) +
-                        "\n\tleaq 8(%rsp), %rsp\n\tpopq $0\n\tjmp 4b\n\t.subsection 0",
-                    "=r,0,r,er", pointer_, {table, place_of(at, site), times});
+    return assembly(at, count_block_assembly(), pointer_, {table, place_of(at, site), times});
 }
 
 Value* FunctionCounter::place_of(IRBuilder<>& at, GlobalVariable* site) {
@@ -185,14 +179,7 @@ void FunctionCounter::count_page(Instruction* before, const Access& access,
         locate(at, access.instruction);
         Value* number = each == 1 ? times : at.CreateMul(times, at.getInt64(each));
         const uint64_t within = write ? kWritesOffset : 0;
-        assembly(at,
-                 "subq $2, " + Twine(within) +
-                     "($0,$1)\n\tjb 3f\n4:\n\t.subsection 1\n"
-                     "3:\n\tpushq $1\n\tpushq $0\n\tpushq $3\n\tleaq 4b(%rip), $0\n\tpushq $0\n\t"
-                     "call " +
-                     Twine(kTouchPushedSymbol) +
-                     "\n\tleaq 16(%rsp), %rsp\n\tpopq $0\n\tpopq $1\n\tjmp 4b\n\t.subsection 0",
-                 "r,r,er,ri", at.getVoidTy(),
+        assembly(at, count_page_assembly(within), at.getVoidTy(),
                  {counter.table, counter.offset, number, counter.place});
     }
 }

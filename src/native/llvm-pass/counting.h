@@ -3,6 +3,7 @@
 // Inserts the counting code into one function.
 #pragma once
 
+#include "counting_assembly.h"
 #include "joint_accesses.h"
 #include "llvm/IR/IRBuilder.h"
 #include "sites.h"
@@ -74,8 +75,7 @@ class FunctionCounter {
     void count_page(llvm::Instruction* before, const Access& access, const PageCounter& counter,
                     llvm::Value* times);
     llvm::Value* counter_offset(llvm::IRBuilder<>& at, llvm::Value* address);
-    llvm::CallInst* assembly(llvm::IRBuilder<>& at, const llvm::Twine& text,
-                             const llvm::Twine& operands, llvm::Type* result,
+    llvm::CallInst* assembly(llvm::IRBuilder<>& at, const Assembly& assembly, llvm::Type* result,
                              llvm::ArrayRef<llvm::Value*> arguments);
     llvm::SmallVector<llvm::Value*> joined(llvm::SmallVector<llvm::Value*> words, size_t accesses,
                                            uint64_t distance) const;

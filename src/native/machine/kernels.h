@@ -43,12 +43,7 @@ struct InstructionSet {
     std::vector<Operation> operations;
 };
 
-// The sets that this processor has, the widest first; never empty.
+// arch/: the sets that this processor has, the widest first; never empty.
 std::vector<InstructionSet> instruction_sets();
-
-// Each set's operations; empty where the compiler's target has no such instructions.
-std::vector<Operation> baseline_operations();
-std::vector<Operation> avx2_operations();
-std::vector<Operation> avx512_operations();
 
 }  // namespace numascape::machine

@@ -6,11 +6,8 @@
 
 #include "chase.h"
 #include "measurements.h"
+#include "pause.h"
 #include "team.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace numascape::machine {
 
@@ -18,14 +15,6 @@ namespace {
 
 constexpr std::size_t kReadBlock = 4096;
 constexpr double kSettle = 0.02;  // seconds until the load runs evenly
-
-void pause_once() {
-#if defined(__x86_64__)
-    _mm_pause();
-#elif defined(__aarch64__)
-    asm volatile("isb" : : : "memory");
-#endif
-}
 
 // Samples of the time per link; `at` moves along the cycle.
 class Chaser {

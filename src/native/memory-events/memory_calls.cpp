@@ -56,7 +56,7 @@ uint64_t mapped_bytes(const SystemCall& call) {
     if ((flags & MAP_HUGETLB) == 0) {
         return whole_pages(call.arguments[1]);
     }
-    constexpr uint64_t kUsualShift = 21;  // x86-64's huge pages, unless the call says otherwise
+    constexpr uint64_t kUsualShift = 21;  // 2 MiB, unless the call says otherwise
     const uint64_t shift = flags >> 26 & 0x3f;
     const uint64_t huge = uint64_t{1} << (shift != 0 ? shift : kUsualShift);
     return (call.arguments[1] + huge - 1) & ~(huge - 1);
@@ -270,7 +270,7 @@ constexpr MemoryCall kCalls[] = {
     {SYS_read, nullptr, nullptr, fills_buffer, false},
     {SYS_pread64, nullptr, nullptr, fills_buffer, false},
     {SYS_recvfrom, nullptr, nullptr, fills_buffer, false},
-    {SYS_getdents, nullptr, nullptr, fills_buffer, false},
+    {os::kOldGetdents, nullptr, nullptr, fills_buffer, false},
     {SYS_getdents64, nullptr, nullptr, fills_buffer, false},
     {SYS_getrandom, nullptr, nullptr, fills_first_argument, false},
     {SYS_readv, nullptr, nullptr, fills_vectors, false},

@@ -12,8 +12,7 @@ namespace {
 void path_of_file(int file, char (&path)[1024]) {
     char link[64];
     append_number(append_text(link, "/proc/self/fd/", sizeof link), static_cast<uint64_t>(file));
-    const long length = os::call(SYS_readlink, reinterpret_cast<long>(link),
-                                 reinterpret_cast<long>(path), sizeof path - 1);
+    const long length = os::read_link(link, path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
 }
 

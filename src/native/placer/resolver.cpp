@@ -103,7 +103,7 @@ class Connection {
         char* to = static_cast<char*>(data);
         while (socket_ >= 0 && bytes > 0) {
             pollfd ready{socket_, POLLIN, 0};
-            const long polled = os::call(SYS_poll, reinterpret_cast<long>(&ready), 1, kPatience_ms);
+            const long polled = os::poll(&ready, 1, kPatience_ms);
             if (polled == -EINTR) continue;
             if (polled <= 0) return false;
             const long got = os::call(SYS_recvfrom, socket_, reinterpret_cast<long>(to),

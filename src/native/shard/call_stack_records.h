@@ -5,17 +5,18 @@
 
 #include <cstdint>
 
+#include "frame_registers.h"
 #include "record_header.h"
 
 namespace numascape {
 
-// A copy of the registers and the top of the stack, unwound when the shard is converted. Registers
-// in the order of the x86-64 ABI's DWARF numbering: rax rdx rcx rbx rsi rdi rbp rsp r8-r15 rip.
-// Followed by `bytes` of stack from rsp upwards, padded to 8 bytes.
+// A copy of the registers and the top of the stack, unwound when the shard is converted. The
+// registers are in the order of DWARF's numbers. Followed by `bytes` of stack from the stack
+// pointer upwards, padded to 8 bytes.
 struct CallStackRecord {
     RecordHeader header;
     uint64_t stack_id;
-    uint64_t registers[17];
+    uint64_t registers[kDwarfRegisters];
     uint64_t bytes;
 };
 

@@ -2,8 +2,9 @@
 //
 // The general-purpose registers of the program where one of its functions was intercepted.
 // ProgramRegisters: as the hooks push them, lowest address first, without the stack pointer.
-// frame_pointer is one of them; to_dwarf_order gives all the numbers that unwinding needs. Each
-// processor has a folder in arch/.
+// `argument` are those of the function, frame_pointer is one of them; to_dwarf_order gives all the
+// numbers that unwinding needs. return_address_at tells where the return address is. Each processor
+// has a folder in arch/.
 #pragma once
 
 #if defined(__x86_64__)

@@ -9,19 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "processor.h"
+#include "thread_storage.h"
+
 namespace numascape::symbols {
-namespace {
-
-#if defined(__x86_64__)
-constexpr GElf_Half kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr GElf_Half kMachine = EM_AARCH64;
-#else
-#error "symbols: unknown architecture"
-#endif
-
-}  // namespace
-
 FileDescriptor::~FileDescriptor() {
     if (fd_ >= 0) close(fd_);
 }
@@ -44,7 +35,8 @@ Elf* open_elf(int fd) {
     if (elf == nullptr) return nullptr;
     GElf_Ehdr header;
     const bool usable = elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
-                        gelf_getehdr(elf, &header) != nullptr && header.e_machine == kMachine &&
+                        gelf_getehdr(elf, &header) != nullptr &&
+                        header.e_machine == os::kElfMachine &&
                         (header.e_type == ET_EXEC || header.e_type == ET_DYN);
     if (usable) return elf;
     elf_end(elf);
@@ -73,11 +65,9 @@ std::optional<ThreadSegment> thread_segment(Elf* elf) {
         GElf_Phdr segment;
         if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) return std::nullopt;
         if (segment.p_type != PT_TLS) continue;
-        // The x86-64 psABI puts it directly below the thread pointer, with the alignment that it
-        // has in the file.
-        const GElf_Xword alignment = segment.p_align == 0 ? 1 : segment.p_align;
-        const GElf_Xword padding = -(segment.p_vaddr + segment.p_memsz) & (alignment - 1);
-        return ThreadSegment{segment.p_memsz, segment.p_memsz + padding};
+        return ThreadSegment{
+            segment.p_memsz,
+            below_thread_pointer({segment.p_vaddr, segment.p_memsz, segment.p_align})};
     }
     return std::nullopt;
 }

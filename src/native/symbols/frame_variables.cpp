@@ -29,8 +29,6 @@ struct Place {
 };
 
 std::optional<Place> of_register(unsigned number, std::int64_t offset) {
-    constexpr unsigned kFramePointer = 6;  // x86-64 psABI, DWARF register numbers
-    constexpr unsigned kStackPointer = 7;
     if (number == kFramePointer) return Place{FrameBase::kFramePointer, offset};
     if (number == kStackPointer) return Place{FrameBase::kStackPointer, offset};
     return std::nullopt;

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "frame_registers.h"
+
 namespace numascape::symbols {
 
 // An ELF file mapped by the recorded process. Addresses are those of that process.
@@ -80,10 +82,8 @@ struct FrameVariable {
 
 class PlaceCollector;
 
-// The general registers in the order of the x86-64 psABI's DWARF register numbers:
-// rax rdx rcx rbx rsi rdi rbp rsp r8..r15, then rip as the return address column.
-inline constexpr std::size_t kRegisterCount = 17;
-using Registers = std::array<std::uint64_t, kRegisterCount>;
+// The general registers in the order of DWARF's numbers, the return address last.
+using Registers = std::array<std::uint64_t, kDwarfRegisters>;
 
 // Answers are cached, so that asking again for an address costs a hash lookup. Not thread-safe.
 class Symbols {
@@ -105,8 +105,8 @@ class Symbols {
     void add_places(std::span<const std::uint64_t> pcs, PlaceCollector& collector);
 
     // The call stack of a thread that was stopped with `registers` and whose stack memory from
-    // `stack_address` upwards is copied in `stack`: rip, then the return addresses, at most
-    // `limit`. Uses the modules' call frame information (.eh_frame, .debug_frame), and frame
+    // `stack_address` upwards is copied in `stack`: where it stopped, then the return addresses, at
+    // most `limit`. Uses the modules' call frame information (.eh_frame, .debug_frame), and frame
     // pointers in code without any. Ends early where these, or the copy, end.
     std::vector<std::uint64_t> unwind(const Registers& registers, std::uint64_t stack_address,
                                       std::span<const std::byte> stack, std::size_t limit = 64);

@@ -5,16 +5,15 @@
 #include <cstring>
 #include <utility>
 
+#include "frame_registers.h"
+
 namespace numascape::symbols {
 namespace {
 
 // The one process and thread of the session; any number will do, as nothing reads /proc.
 constexpr pid_t kThread = 1;
 
-// Indices of registers in DWARF's order on x86-64.
-constexpr std::size_t kStackPointer = 7;
-
-// One past the highest address of user code on x86-64 and AArch64.
+// One past the highest address of user code; no processor has a higher one.
 constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 56;
 
 }  // namespace
@@ -51,7 +50,7 @@ bool Unwinder::read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* 
 
 bool Unwinder::set_registers(Dwfl_Thread* thread, void* self) {
     const auto& unwinder = *static_cast<const Unwinder*>(self);
-    return dwfl_thread_state_registers(thread, 0, kRegisterCount, unwinder.registers_.data());
+    return dwfl_thread_state_registers(thread, 0, kDwarfRegisters, unwinder.registers_.data());
 }
 
 int Unwinder::add_frame(Dwfl_Frame* frame, void* self) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "counting_code.h"
 
+#include "block_counters.h"
+#include "block_heads.h"
 #include "drutil.h"
 #include "recorder.h"
 
@@ -60,6 +62,22 @@ void emit_slow_path_jump(const Emitter& emit, app_pc code, const void* info, reg
                                     nullptr, nullptr);
     emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kReturn), emit.reg(scratch)));
     emit.add(INSTR_CREATE_jmp(dc, opnd_create_pc(code)));
+}
+
+void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table) {
+    void* dc = emit.drcontext;
+    instr_t* go = INSTR_CREATE_label(dc);
+    instr_t* back = INSTR_CREATE_label(dc);
+    emit.add(INSTR_CREATE_sub(
+        dc, opnd_create_base_disp(table, DR_REG_NULL, 0, counter_offset(block), OPSZ_8),
+        OPND_CREATE_INT8(1)));
+    emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(go)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kArgument), emit.reg(table)));
+    emit_slow_path_jump(emit, slow_paths.block_counter, reinterpret_cast<void*>(uint64_t{block}),
+                        table, back);
+    emit.add(back);
+    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kTable, table);
+    emit.add(go);
 }
 
 void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second) {

@@ -36,7 +36,7 @@ bool holds(const Set& set, int64_t value) {
     return std::find(std::begin(set), std::end(set), value) != std::end(set);
 }
 
-bool is_ended(const user_regs_struct& registers) {
+bool is_ended(const ThreadRegisters& registers) {
     const auto number = static_cast<int64_t>(registers.orig_rax);
     const auto returned = static_cast<int64_t>(registers.rax);
     return number >= 0 &&
@@ -74,7 +74,7 @@ uint64_t loaded_number(int process, uint64_t end, uint8_t load) {
 
 // The number of the interrupted call. For one that went on, it is in the code before the call, or
 // before a call of the C library's syscall().
-uint64_t call_number(int process, const user_regs_struct& registers) {
+uint64_t call_number(int process, const ThreadRegisters& registers) {
     if (registers.orig_rax != SYS_restart_syscall) {
         return registers.orig_rax;
     }
@@ -87,7 +87,7 @@ uint64_t call_number(int process, const user_regs_struct& registers) {
 }
 
 // If the call asked for it, the kernel has stored the remaining time.
-void sleep_what_is_left(uint64_t number, user_regs_struct& registers) {
+void sleep_what_is_left(uint64_t number, ThreadRegisters& registers) {
     if (number == SYS_nanosleep && registers.rsi != 0) {
         registers.rdi = registers.rsi;
     } else if (number == SYS_clock_nanosleep && registers.r10 != 0) {
@@ -97,7 +97,7 @@ void sleep_what_is_left(uint64_t number, user_regs_struct& registers) {
 
 }  // namespace
 
-std::optional<CallEnds> restart_call(int process, user_regs_struct& registers) {
+std::optional<CallEnds> restart_call(int process, ThreadRegisters& registers) {
     if (!is_ended(registers)) {
         return std::nullopt;
     }

@@ -136,8 +136,8 @@ struct StringRegisters {
 
 // `after`: when it has run, or when it faulted.
 void count_string(ThreadRecorder& recorder, const RepeatedString& string, StringRegisters after) {
-    auto count = reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kStringCount)) - after.rcx;
-    write_thread_slot(ThreadSlot::kStringCount, nullptr);
+    auto count = reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kRepeats)) - after.rcx;
+    write_thread_slot(ThreadSlot::kRepeats, nullptr);
     if (string.narrow) {
         count &= kLow32;
         after.rsi &= kLow32;
@@ -331,7 +331,7 @@ byte* cache_return(byte* pc, byte* stack_pointer) {
 
 void count_faulted_string(const dr_mcontext_t& context) {
     ThreadRecorder* recorder = self();
-    if (recorder == nullptr || read_thread_slot(ThreadSlot::kStringCount) == nullptr) {
+    if (recorder == nullptr || read_thread_slot(ThreadSlot::kRepeats) == nullptr) {
         return;
     }
     const RepeatedString* string = repeated_string_at(reinterpret_cast<uint64_t>(context.pc));

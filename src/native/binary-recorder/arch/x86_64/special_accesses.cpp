@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 
+#include "access_kinds.h"
 #include "counting_code.h"
 #include "dr_api.h"
 #include "instruction_facts.h"
@@ -11,6 +12,7 @@
 #include "memory_operand.h"
 #include "recorder.h"
 #include "scratch.h"
+#include "special_counts.h"
 #include "vector_accesses.h"
 
 namespace numascape {
@@ -78,8 +80,7 @@ const RepeatedString* describe_string(instr_t* instruction, const SpecialPlace& 
 
 // Before it: how often it is to run. It is counted after it has run, because a signal may end it.
 void insert_string_count(const Emitter& emit) {
-    emit.add(INSTR_CREATE_mov_st(emit.drcontext,
-                                 thread_slot(emit.drcontext, ThreadSlot::kStringCount),
+    emit.add(INSTR_CREATE_mov_st(emit.drcontext, thread_slot(emit.drcontext, ThreadSlot::kRepeats),
                                  emit.reg(DR_REG_RCX)));
 }
 

@@ -10,6 +10,8 @@ namespace numascape {
 inline constexpr uint64_t kFramePointer = 6;  // rbp
 inline constexpr uint64_t kStackPointer = 7;  // rsp
 inline constexpr uint64_t kReturnColumn = 16;
+// rax rdx rcx rbx rsi rdi rbp rsp r8-r15, and the return address.
+inline constexpr uint64_t kDwarfRegisters = kReturnColumn + 1;
 // A call pushes the return address: it is the word below the frame's address.
 inline constexpr int64_t kReturnOffset = -8;
 

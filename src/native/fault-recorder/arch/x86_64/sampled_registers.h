@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The registers of a thread that the kernel copies into a sample (PERF_SAMPLE_REGS_USER).
+// Included by sampled_registers.h alone.
 #pragma once
 
 #include <array>

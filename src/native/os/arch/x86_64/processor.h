@@ -3,12 +3,20 @@
 // Included by processor.h alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include <elf.h>
 #include <linux/audit.h>
+#include <poll.h>
+#include <sys/syscall.h>
 
 namespace numascape::os {
 
+inline constexpr char kProcessorName[] = "x86-64";
+inline constexpr unsigned kMaxInstructionBytes = 15;
+// In the header of an executable.
+inline constexpr uint16_t kElfMachine = EM_X86_64;
 // What seccomp filters see of a call by this processor.
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
 
@@ -23,6 +31,27 @@ inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, lo
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
     return result;
+}
+
+// Numbers of system calls that younger processors do not have.
+inline constexpr long kOldFork = SYS_fork;
+inline constexpr long kOldGetdents = SYS_getdents;
+
+// As readlink(2) and poll(2). Younger processors make these with other calls.
+inline long read_link(const char* path, char* into, size_t bytes) {
+    return call(SYS_readlink, reinterpret_cast<long>(path), reinterpret_cast<long>(into),
+                static_cast<long>(bytes));
+}
+inline long poll(pollfd* files, long count, long timeout_ms) {
+    return call(SYS_poll, reinterpret_cast<long>(files), count, timeout_ms);
+}
+
+// Copies and fills without vector registers.
+inline void copy_bytes(void* to, const void* from, size_t bytes) {
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+inline void fill_bytes(void* to, int value, size_t bytes) {
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(value) : "memory");
 }
 
 // The time-stamp counter: see ticks.h.

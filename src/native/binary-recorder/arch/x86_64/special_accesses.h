@@ -17,15 +17,6 @@ struct SpecialPlace {
     uint32_t own_counter;  // 0: counts with its block
 };
 
-// What an execution of the instruction counts. `exact`: it counts once for each execution of its
-// block.
-struct SpecialCounts {
-    bool reads;
-    bool writes;
-    bool exact;
-};
-SpecialCounts special_counts(instr_t* instruction);
-
 // rep movs, stos, lods. The number of elements that are done is what was subtracted from rcx; they
 // are before rsi or rdi.
 struct RepeatedString {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels-inl.h"
+#include "wide_kernels.h"
 
-#ifdef __AVX512F__
 #include <immintrin.h>
+
+#include "kernels-inl.h"
 
 namespace numascape::machine {
 
@@ -27,10 +28,3 @@ std::vector<Operation> avx512_operations() {
 }
 
 }  // namespace numascape::machine
-#else
-namespace numascape::machine {
-std::vector<Operation> avx512_operations() {
-    return {};
-}
-}  // namespace numascape::machine
-#endif

@@ -4,19 +4,19 @@
 // must not use those of the C library.
 #include <cstddef>
 
+#include "processor.h"
+
 #define HIDDEN __attribute__((visibility("hidden")))
 
 extern "C" {
 
 HIDDEN void* memcpy(void* to, const void* from, size_t bytes) {
-    void* at = to;
-    __asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(bytes) : : "memory");
+    numascape::os::copy_bytes(to, from, bytes);
     return to;
 }
 
 HIDDEN void* memset(void* to, int value, size_t bytes) {
-    void* at = to;
-    __asm__ volatile("rep stosb" : "+D"(at), "+c"(bytes) : "a"(value) : "memory");
+    numascape::os::fill_bytes(to, value, bytes);
     return to;
 }
 
