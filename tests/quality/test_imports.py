@@ -7,7 +7,7 @@ those before it, also for types. So no folders import each other in a circle.
 
 from __future__ import annotations
 
-import ast
+import importlib
 import re
 from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -16,12 +16,11 @@ from pathlib import Path
 import pytest
 
 from quality.external import ROOT
+from quality.imports import FACES, imported_names, native_imports, python_imports
 
 PACKAGE = ROOT / "src" / "numascape"
 NATIVE = ROOT / "src" / "native"
 VIEWER = ROOT / "src" / "viewer" / "src"
-# These hand on what the packages offer; nothing imports them from inside the package.
-FACES = {"__init__", "__main__"}
 
 
 def documented_order(begin: str) -> list[str]:
@@ -29,29 +28,6 @@ def documented_order(begin: str) -> list[str]:
     paragraphs = re.split(r"\n\n|\n(?=- )", (ROOT / "ARCHITECTURE.md").read_text())
     (found,) = [text for text in paragraphs if text.startswith(begin)]
     return re.findall(r"`([\w/-]+)`", found.removeprefix(begin).split(". ")[0])
-
-
-def python_imports() -> Iterator[tuple[str, str, str]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        folder = path.relative_to(PACKAGE).with_suffix("").parts[0]
-        if folder in FACES:
-            continue
-        for name in imported_names(path):
-            parts = name.split(".")
-            if parts[0] == "numascape" and len(parts) > 1 and parts[1] != "_native":
-                yield folder, parts[1], str(path.relative_to(ROOT))
-
-
-def native_imports() -> Iterator[tuple[str, str, str]]:
-    """A header of the own folder, or the only one of this name."""
-    files = [path for ending in ("h", "cpp", "S") for path in sorted(NATIVE.rglob(f"*.{ending}"))]
-    folders = {path: path.relative_to(NATIVE).parts[0] for path in files}
-    for path in files:
-        for name in re.findall(r'#include "(?:.*/)?([^"/]+)"', path.read_text()):
-            found = {folders[one] for one in files if one.name == name}
-            if found and folders[path] not in found:
-                (imported,) = found
-                yield folders[path], imported, str(path.relative_to(ROOT))
 
 
 def viewer_imports() -> Iterator[tuple[str, str, str]]:
@@ -65,8 +41,8 @@ def viewer_imports() -> Iterator[tuple[str, str, str]]:
 
 
 IMPORTS: dict[str, Callable[[], Iterator[tuple[str, str, str]]]] = {
-    "- Python packages:": python_imports,
-    "- Native code:": native_imports,
+    "- Python packages:": lambda: python_imports(ROOT),
+    "- Native code:": lambda: native_imports(ROOT),
     "- The viewer:": viewer_imports,
 }
 
@@ -146,12 +122,23 @@ def module_of(name: str, modules: dict[str, Path]) -> str:
     return next((one for one in (name, name.rpartition(".")[0]) if one in modules), "")
 
 
-def imported_names(path: Path) -> set[str]:
-    """What a file imports, at any depth: modules, and names in modules."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{name.name}" for name in node.names}
-        elif isinstance(node, ast.Import):
-            names |= {name.name for name in node.names}
-    return names
+@pytest.mark.parametrize("part", ["python", "native"])
+def test_the_drawing_of_the_folders_is_current(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If not, draw it again: docs/images/house.py."""
+    images = ROOT / "docs" / "images"
+    monkeypatch.syspath_prepend(str(images))
+    house = importlib.import_module("house")
+    imports = house.imports_between_folders(ROOT)[part]
+    drawn = house.folders_and_arrows((images / f"house-{part}.svg").read_text())
+    assert drawn == (set(imports), house.arrows(imports))
+    assert len(drawn[1]) > 20
+
+
+def test_a_circle_is_drawn_with_all_its_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "images"))
+    house = importlib.import_module("house")
+    imports = {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"b", "d"}, "d": set()}
+    assert house.arrows(imports) == {
+        *{("a", "b"), ("a", "c")},  # each needs the other
+        *{("b", "c"), ("c", "b"), ("b", "d"), ("c", "d")},
+    }

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the files of a checkout import, by the folder that they are in."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+# These hand on what the packages offer; nothing imports them from inside the package.
+FACES = {"__init__", "__main__"}
+
+
+def python_imports(root: Path) -> Iterator[tuple[str, str, str]]:
+    """The package or module that imports, the one that it imports, and the file."""
+    package = root / "src" / "numascape"
+    for path in sorted(package.rglob("*.py")):
+        folder = path.relative_to(package).with_suffix("").parts[0]
+        if folder in FACES:
+            continue
+        for name in sorted(imported_names(path)):
+            parts = name.split(".")
+            if parts[0] == "numascape" and len(parts) > 1 and parts[1] != "_native":
+                yield folder, parts[1], str(path.relative_to(root))
+
+
+def native_imports(root: Path) -> Iterator[tuple[str, str, str]]:
+    """A header of the own folder, or the one of this name in another folder."""
+    native = root / "src" / "native"
+    files = [path for ending in ("h", "cpp", "S") for path in sorted(native.rglob(f"*.{ending}"))]
+    folders = {path: path.relative_to(native).parts[0] for path in files}
+    homes: dict[str, set[str]] = {}
+    for path, folder in folders.items():
+        homes.setdefault(path.name, set()).add(folder)
+    for path, folder in folders.items():
+        for name in re.findall(r'#include "(?:.*/)?([^"/]+)"', path.read_text()):
+            found = homes.get(name, set())
+            if found and folder not in found:
+                (imported,) = found
+                yield folder, imported, str(path.relative_to(root))
+
+
+def imported_names(path: Path) -> set[str]:
+    """What a file imports, at any depth: modules, and names in modules."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+    return names
