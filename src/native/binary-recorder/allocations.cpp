@@ -140,7 +140,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         return;
     }
     if (call->hijacked_count == CallInProgress::kMaxHijacked) {
-        call->hijacked_count = 0;  // left by longjmp, all of them
+        call->hijacked_count = 0;  // all of them were left by longjmp
     }
     const uint64_t return_address = *return_address_at(stack_pointer);
     if (in_return_stub(reinterpret_cast<app_pc>(return_address))) {

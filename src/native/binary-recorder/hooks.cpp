@@ -162,8 +162,9 @@ void hook_embedded(const module_data_t* module, app_pc found, Hooked kind) {
     }
 }
 
-// What the module has but does not export: allocators that it contains. Of the program also those
-// of the C library, because a static program's malloc is in no dynamic table.
+// Hooks functions that the module has but does not export: those of allocators that it contains. In
+// the program itself, also those of the C library, because the malloc of a static program is in no
+// dynamic table.
 void hook_symbol_table(const module_data_t* module, bool is_main) {
     struct Search {
         const module_data_t* module;

@@ -76,9 +76,10 @@ int stop_for_signal(int process) {
     return 0;
 }
 
-// A signal that waits for the main thread comes before the thread is made to execute something
-// else: its handler is entered, and the thread stops again. Later the kernel would tell the handler
-// another sender. A signal that is of the process may go to another thread instead.
+// Delivers the pending signals of the main thread before the thread is made to execute something
+// else. The thread enters the handler of each signal and stops again. If we sent the signal again
+// later, the handler would see another sender. A signal that was sent to the process may go to
+// another thread instead.
 void let_signals_come(numascape::ThreadRegisters& registers) {
     const int process = injection.process;
     int status = 0;
@@ -115,10 +116,11 @@ void end_call() {
     }
 }
 
-// Before and after a system call of the launcher, the thread stops with SIGTRAP. This signal must
-// not be blocked there, as the main thread blocks it in a handler of it: the kernel would take the
-// program's handler away. All signals but faults wait. The call is started by a new program
-// counter, and over when the registers are back.
+// Before and after a system call of the launcher, the thread stops with SIGTRAP. If SIGTRAP were
+// blocked at such a stop, the kernel would remove the program's handler for it. A thread that is in
+// its own handler for SIGTRAP does block it. During the call, all signals except faults are
+// therefore blocked, and SIGTRAP is not. The call starts when the launcher sets the program
+// counter, and ends when the launcher restores the registers.
 void mask_signals_of_call(long request, long place) {
     if (request == PTRACE_POKEUSER && place == numascape::kPlaceOfProgramCounter &&
         injection.blocked) {

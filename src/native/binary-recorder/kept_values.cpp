@@ -16,8 +16,9 @@ struct KeptValue {
     // The value follows.
 };
 
-// Open addressing: each KiB of code has a page of the table, so that few of them are used, and a
-// value is in it by its hash. Once three quarters are used, nothing more is shared.
+// Open addressing: each KiB of code has one page of the table, so that a program uses few pages.
+// The hash of a value says where in the page it is. Once three quarters of the table are used, no
+// more values are shared.
 constexpr uint64_t kPlaces = 1 << 22;
 constexpr uint64_t kPlacesTogether = 512;
 KeptValue** places = nullptr;

@@ -16,8 +16,8 @@ namespace {
 
 int frames_index = -1;
 
-// The code of functions that have made large frames. Of more, ends of frames are not seen: a frame
-// then ends when another one takes its place.
+// The code of functions that have made large frames. If there are more functions, the ends of their
+// frames are not seen: such a frame ends when another one takes its place.
 class CodeOfLargeFrames {
   public:
     void add(uint64_t pc) {

@@ -37,7 +37,7 @@ constexpr int kCannotRecord = 125;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 
-// Where to leave the reason for a failure: standard error is the program's.
+// Where the reason for a failure is written: standard error belongs to the program.
 std::string error_file;
 
 [[noreturn]] void fail(int status, const std::string& message) {

@@ -60,7 +60,7 @@ enum class ThreadSlot : unsigned {
     kVector,        // 64 bytes for a copy of a vector register
     kRecorder,      // ThreadRecorder *
     kFilter,        // FilterEntry *, of the thread's modelled cache
-    kWaiting,       // WaitingLine *, where its next line goes that waits
+    kWaiting,       // WaitingLine *, where its next waiting line goes
     kLineStates,    // LineState *, of all lines (shared_lines.h)
     kHasLine,       // LineUser of this thread
     kOwnsLine,
@@ -113,7 +113,7 @@ uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers,
 
 // --- allocations.cpp
 void allocations_init();
-// Before detaching: no more return addresses are exchanged, except by calls that have begun.
+// Before detaching: no more return addresses are replaced, except by calls that have begun.
 void allocations_stop();
 // The thread is suspended and about to be released: its stack gets its return addresses back.
 // Otherwise it would later return to unmapped memory.

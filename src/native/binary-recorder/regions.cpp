@@ -15,7 +15,7 @@ namespace {
 
 // The outermost region that a thread began.
 struct RegionCall {
-    uint64_t stack_pointer;  // where its return address was exchanged; 0 = nowhere
+    uint64_t stack_pointer;  // where its return address was replaced; 0 = nowhere
     uint64_t return_address;
     bool open;       // begun by a start function: an end function ends it
     uint32_t inner;  // regions begun inside such a one, which call the end function too

@@ -103,7 +103,7 @@ void allow_ours(FilterWriter& filter) {
     filter.statement(BPF_LD | BPF_IMM, 0);  // as every filter finds it
 }
 
-// What the mode without a filter allows.
+// The calls that the strict mode allows, which has no filter.
 void allow_strictly(FilterWriter& filter) {
     filter.load(kArchitecture);
     filter.jump(BPF_JEQ, os::kAuditArchitecture, 0, 5);
@@ -177,7 +177,7 @@ bool before_call(void* drcontext, int number) {
         return true;
     }
     if (strict) {
-        // A filter checks it; without a filter, no allowed call could detect it.
+        // The kernel requires this for a filter. In the strict mode, no allowed call can detect it.
         os::call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
         if (number == SYS_prctl) {
             dr_syscall_set_param(drcontext, 1, SECCOMP_MODE_FILTER);
@@ -189,7 +189,7 @@ bool before_call(void* drcontext, int number) {
     return true;
 }
 
-// A system call leaves its arguments' registers as they were.
+// After a system call, the registers of its arguments have the same values as before.
 void after_call(void* drcontext, int number) {
     auto* replaced = static_cast<Replaced*>(drmgr_get_tls_field(drcontext, replaced_index));
     if (!of_interest(drcontext, number) || replaced == nullptr || replaced->filter == nullptr) {

@@ -115,8 +115,8 @@ bool ask_for_files(ShardFiles& files) {
     return true;
 }
 
-// The program may have used all descriptors of its limit. While this object exists, the limit is
-// that of the system.
+// The program may have used all descriptors that its limit allows. While this object exists, the
+// limit is that of the system.
 class MoreDescriptors {
   public:
     MoreDescriptors() {

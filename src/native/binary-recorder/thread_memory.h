@@ -28,7 +28,7 @@ class ThreadMemory {
     }
 
     // `own`: called on the thread that took it. If DynamoRIO ends another thread, after a fork or
-    // when leaving, the lock must not be waited for.
+    // when leaving, this must not wait for the lock.
     void give_back(void* memory, bool own) {
         if (!own) {
             os::unmap(memory, bytes_);

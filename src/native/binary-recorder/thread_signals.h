@@ -12,7 +12,7 @@ struct ThreadSignals {
 };
 bool read_signals(int process, int thread, ThreadSignals& signals);
 
-// Whether a signal waits that the thread takes with a handler when it next continues.
+// Whether a signal is pending for which the thread will enter a handler when it next continues.
 bool signal_comes(int process, int thread);
 
 }  // namespace numascape

@@ -41,7 +41,7 @@ void place_of(uint64_t pc, char (&text)[320]) {
 
 void tell_of_undecoded(void* drcontext, uint64_t pc) {
     static std::atomic<bool> told{false};
-    // Behind it there may be nothing.
+    // There may be no memory behind the instruction.
     uint8_t bytes[kMaxBytes + 1] = {};
     const size_t got = os::read_memory(pc, bytes, kMaxBytes);
     if (got == 0 || decodable(drcontext, bytes, pc) || told.exchange(true)) {

@@ -107,7 +107,7 @@ class CacheModel {
     void take_range_from_filter(uint64_t first, uint64_t lines);
 
     static constexpr uint32_t kFetched = 1;  // the line was not in the cache
-    static constexpr uint32_t kDirtied = 2;  // it is to be written back, and was not before
+    static constexpr uint32_t kDirtied = 2;  // it must be written back, which was not so before
     static constexpr uint32_t kTrafficBits = 2;
     struct Traffic {
         uint32_t word;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Python functions that a thread executes, read from the structures of CPython 3.10 to 3.13 in
-// the program's memory. These may hold anything: nothing is read before the kernel has said that it
-// is there.
+// the program's memory. The memory may hold anything: nothing is read before the kernel has
+// confirmed that it can be read.
 #pragma once
 
 #include <atomic>

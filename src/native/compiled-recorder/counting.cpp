@@ -18,7 +18,7 @@ uint32_t used_sites = 0;
 std::atomic<uint8_t>* described = nullptr;  // by number: the shard has the block
 bool sites_lost = false;
 std::atomic<PageCounter*> spare_table{
-    nullptr};  // for threads beyond kMaxTables: counted into the void
+    nullptr};  // for threads beyond kMaxTables: its counts are not used
 
 // The loaded compiled modules, whose thread-local words must be removed when they are unloaded.
 struct Known {

@@ -46,7 +46,7 @@ struct ThreadState {
     bool deferred;             // signals wait until nothing is half written
     ThreadRecorder* recorder;  // null before the thread's begin and after its end
     bool ended;
-    bool inside;       // one of our replacements: what it calls is not the program's
+    bool inside;       // in a replaced function: its calls are not the program's
     bool looking;      // for a real function: dlsym allocates and frees
     bool forking;      // with all locks held
     uint32_t writing;  // scopes of Writing, one inside the other

@@ -103,7 +103,8 @@ bool append(const siginfo_t& info) {
     return true;
 }
 
-// Exchanges a delivered signal for the first of its number. False if it is a token and none waits.
+// Exchanges a delivered signal for the first of its number. False if it is a token and no signal
+// waits.
 bool take_turn(int number, siginfo_t& info) {
     const bool token = is_token(info);
     ThreadState& state = thread_state;
@@ -130,7 +131,7 @@ bool take_turn(int number, siginfo_t& info) {
 }
 
 void defer(int number, const siginfo_t& info, ucontext_t* context) {
-    // The kernel's mask has 64 bits. Of several handlers, one inside the other, the outermost was
+    // The kernel's mask has 64 bits. If several handlers interrupted each other, the first was
     // entered with the fewest signals blocked.
     auto* mask = reinterpret_cast<uint64_t*>(&context->uc_sigmask);
     block_signals();

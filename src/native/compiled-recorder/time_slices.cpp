@@ -56,7 +56,7 @@ void start_time_slices() {
     static Create create_thread = nullptr;
     pthread_t clock;
     session_begin = read_session_begin();
-    // No signal is for it.
+    // This thread takes no signals of the program.
     uint64_t before = 0;
     const uint64_t all = ~uint64_t{0};
     os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),

@@ -45,7 +45,7 @@ std::optional<uint64_t> ClockSamples::address_by_memory(pid_t process,
                                                         size_t number, uint64_t pc) {
     const std::vector<AccessAhead>& ahead = ahead_.of(process, sampled, true);
     const bool same = number < ahead.size() && ahead[number].pc == pc && ahead[number].address;
-    // What was a pointer may be anything now.
+    // A value that was a pointer may be any number now.
     const bool exists = same && !memory_.at(process, *ahead[number].address).empty();
     return exists ? ahead[number].address : std::nullopt;
 }

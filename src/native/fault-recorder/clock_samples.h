@@ -13,13 +13,13 @@
 
 namespace numascape {
 
-// One of the accesses that a thread makes next, chosen at random, stands for the sample. So the
-// code weighs by its time, and each access within a loop as much as the others.
+// One of the accesses that a thread makes next, chosen at random, stands for the sample. So code
+// counts in proportion to its time, and all accesses within a loop count equally.
 //
 // If its address depends on a value in memory, this value is read now: some milliseconds later. If
 // the address is still unknown, later samples that know the address of this instruction's access
-// count for it, too. Otherwise, accesses would be missing whose address is known in a short part of
-// a loop only.
+// count for it, too. Otherwise, accesses whose address is known only in a short part of a loop
+// would be missing.
 class ClockSamples {
   public:
     // Appends the accesses of the sample `entry` to `out`, or that the thread makes none.
@@ -42,8 +42,8 @@ class ClockSamples {
         }
     };
     static constexpr size_t kMostOwing = 1 << 16;
-    // A sample counts at most so often for others: many equal samples would say less than they seem
-    // to.
+    // A sample counts for at most this many others: with more, the result would seem more certain
+    // than it is.
     static constexpr uint32_t kMostPaid = 4;
 
     uint32_t pay(const Owing& owing);

@@ -149,7 +149,8 @@ class Ring {
             read_registers_of(record, size, out, clock);
         } else if (header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
             const auto sample = read<Sample>(record);
-            // The processor does not know each address, and the kernel's memory is not asked for.
+            // The processor does not know the address of every access. The kernel's memory is left
+            // out.
             if (wanted_.kind != FaultKind::kSample ||
                 (sample.address != 0 && sample.address >> 63 == 0)) {
                 out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
@@ -233,7 +234,7 @@ class Ring {
         if (file >= 0 || errno != EACCES) {
             return file;
         }
-        attributes.exclude_kernel = 1;  // then without what system calls touch
+        attributes.exclude_kernel = 1;  // then the touches of system calls are missing
         return open();
     }
 

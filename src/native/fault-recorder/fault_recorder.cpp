@@ -82,7 +82,7 @@ pid_t start(char** command, int& release) {
             _exit(kCannotRecord);
         }
         close(go[0]);
-        // Ours alone need it, and only from here on.
+        // Only the program and its children need this library, and not before here.
         if (const char* preload = std::getenv("NUMASCAPE_FAULTS_PRELOAD")) {
             setenv("LD_PRELOAD", preload, 1);
             unsetenv("NUMASCAPE_FAULTS_PRELOAD");

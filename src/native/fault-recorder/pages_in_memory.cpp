@@ -162,7 +162,7 @@ void PagesInMemory::look_at(uint64_t first, uint64_t end, std::vector<FaultEntry
 }
 
 // The kernel reports a fault before it handles it. A page that has just faulted and is not present
-// may therefore still come. It is only gone if it does not come.
+// may therefore still appear. It has left memory only if it does not appear.
 void PagesInMemory::look_at_block(uint64_t number, const uint64_t* map, uint64_t first,
                                   uint64_t end) {
     if (!blocks_.contains(number) && std::none_of(map, map + (end - first), is_in_memory)) {

@@ -13,7 +13,7 @@ namespace numascape::live {
 
 namespace {
 
-// Addresses per call; the kernel itself takes 16 at a time, and then lets others go first.
+// Addresses per call; the kernel itself takes 16 at a time, and lets other threads run in between.
 constexpr std::size_t kQueried = 1 << 14;
 
 }  // namespace

@@ -9,12 +9,13 @@
 
 namespace numascape::live {
 
-// The kernel did not try to move the page, or did not say what came of it: it ends a call at the
+// The kernel did not try to move the page, or did not report the result: it ends a call at the
 // first page whose migration fails.
 inline constexpr int kNotTried = -4096;
 
-// By address the node of its page, or a negative errno: -ENOENT is not in memory, -EFAULT the zero
-// page or no mapping. Throws std::system_error (ESRCH: the process has ended).
+// For each address, the node of its page or a negative errno: -ENOENT if it is not in memory,
+// -EFAULT for the zero page or without a mapping. Throws std::system_error (ESRCH: the process has
+// ended).
 void query_nodes(int pid, std::span<const std::uint64_t> addresses, std::span<int> nodes);
 
 // Moves the pages to `nodes`; of each, the result is its node, a negative errno or kNotTried.

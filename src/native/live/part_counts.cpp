@@ -15,7 +15,7 @@ namespace numascape::live {
 
 namespace {
 
-// What one thread counts at a time, in bytes of addresses; a multiple of every page size.
+// The bytes of addresses that one thread counts at a time; a multiple of every page size.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
 
 using Key = std::tuple<std::uint32_t, std::int32_t, std::uint8_t>;  // part, node, flags

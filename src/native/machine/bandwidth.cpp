@@ -102,7 +102,8 @@ void measure_size(std::size_t member, const BandwidthRequest& request, const Par
     std::size_t rounds = 1;
     auto lap = [&] { return stopwatch.time(member, request, part, count, rounds); };
     lap();
-    // It must be long enough twice, because another program may have run the first time.
+    // Two measurements in a row must be long enough, because another program may have run during
+    // the first.
     while (lap().seconds < request.effort.sample_s || lap().seconds < request.effort.sample_s) {
         rounds *= 2;
     }

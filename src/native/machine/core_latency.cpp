@@ -73,7 +73,8 @@ void measure_core_latency(const Pinning& pinning, const CoreLatencyRequest& requ
     if (ready == kEnd) std::rethrow_exception(failure);
     report.setting({});
     std::uint64_t number = 0, rounds = 256;
-    // Long enough twice, because another program may have run the first time.
+    // Two measurements in a row must be long enough, because another program may have run during
+    // the first.
     while (exchange(there, back, number, rounds) * double(rounds) < request.effort.sample_s) {
         rounds *= 2;
     }

@@ -29,7 +29,8 @@ class Chaser {
     // Finds how many steps take `seconds`.
     void calibrate(double seconds) {
         steps_ = 1024;
-        // It must be long enough twice, because another program may have run the first time.
+        // Two measurements in a row must be long enough, because another program may have run
+        // during the first.
         while (time() < seconds || time() < seconds) steps_ *= 2;
     }
 

@@ -35,7 +35,7 @@ struct Vectors {
 // The first `bytes` of the buffers that the vectors describe.
 void each_vector(const MemoryState& state, Vectors vectors, uint64_t bytes, bool writes,
                  EffectSink sink, Tell tell_of = tell_access) {
-    constexpr uint64_t kMaxVectors = 1 << 14;  // no call of the kernel takes more
+    constexpr uint64_t kMaxVectors = 1 << 14;  // the kernel takes no more in one call
     for (uint64_t i = 0; i < vectors.count && i < kMaxVectors && bytes > 0; ++i) {
         iovec vector{};
         if (!state.read(vectors.address + i * sizeof vector, &vector, sizeof vector)) {

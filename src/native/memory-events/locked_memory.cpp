@@ -82,7 +82,7 @@ void LockedMemory::mapped(ThreadRecorder& recorder, AddressRange range, bool acc
     }
 }
 
-// Like the kernel, does not fail: it locks and fills what it can.
+// As in the kernel, this does not fail: it locks and fills what it can.
 void LockedMemory::lock(ThreadRecorder& recorder, const MappedRange& range, bool on_fault) {
     os::call(SYS_mlock2, static_cast<long>(range.start), static_cast<long>(range.end - range.start),
              on_fault ? kOnFault : 0);

@@ -35,9 +35,9 @@ void for_each_block_in(std::uint64_t first, std::uint64_t end, void (*visit)(Blo
 
 // Takes the blocks, and parts of blocks, in [first, end) out.
 LeavingBlocks leave_blocks(std::uint64_t first, std::uint64_t end);
-// They stayed; `shift` bytes further on.
+// Puts back what was taken out, `shift` bytes further on.
 void return_blocks(LeavingBlocks blocks, std::uint64_t shift);
-// They are gone.
+// Forgets what was taken out.
 void forget_blocks(LeavingBlocks blocks);
 
 // Whether any block was ever added.

@@ -31,7 +31,7 @@ bool is_active = false;
 std::uint32_t process = 0;
 std::uint64_t placed_loads = 0;  // of modules, when their variables were placed last
 SpinLock placing_variables;
-thread_local bool is_inside = false;  // what we call ourselves allocates nothing of the program's
+thread_local bool is_inside = false;  // allocations within our own calls are not the program's
 
 // The addresses of a module's writable variables with initial values from its file.
 struct FilePages {

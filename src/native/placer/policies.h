@@ -27,11 +27,11 @@ struct Placed {
     std::uint32_t rule;
 };
 
-// Sets the policies of the pages; with `moves`, those already touched move there. The number of
-// system calls that the kernel refused.
+// Sets the policies of the pages; with `moves`, those already touched move there. Returns the
+// number of system calls that the kernel refused.
 std::uint32_t place(const Plan& plan, const Placed& placed, bool moves);
 
-// How many ranges of pages with a policy of their own place() makes.
+// How many ranges of pages with separate policies place() makes.
 std::uint32_t range_count(const Plan& plan, const Placed& placed);
 
 // Asks the kernel where the pages are, and adds them to `report` and `nodes` (pages by node).

@@ -105,7 +105,8 @@ void find_stack(CallStack& stack, bool is_mapping) {
 std::uint32_t rule_of_caller(const Plan& plan, bool is_mapping, bool& unanswered) {
     CallStack stack;
     find_stack(stack, is_mapping);
-    // An unknown stack takes long anyway: the time to look whether Python has been loaded.
+    // An unknown stack takes long anyway, so this is the time to look whether Python has been
+    // loaded.
     if (stack.answer == 0 && !is_mapping && found_python()) find_stack(stack, is_mapping);
     if (stack.count == 0) return kNone;
     if (stack.answer == 0) {

@@ -9,8 +9,8 @@
 
 namespace numascape {
 
-// The block that libstdc++ reserves for exceptions of a program without memory: some 72 KiB, which
-// it allocates before main (libsupc++/eh_alloc.cc). Hardly any program uses it. The blocks that a
+// The block that libstdc++ reserves for exceptions when memory is exhausted: some 72 KiB, which it
+// allocates before main (libsupc++/eh_alloc.cc). Hardly any program uses it. The blocks that a
 // program allocates first share its last page.
 class ExceptionReserve {
   public:

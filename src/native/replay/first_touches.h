@@ -25,7 +25,7 @@ struct Touch {
     bool attributed = false;
     bool written = false;
     bool forgotten = false;  // the page went away since: the next touch is a first one
-    bool of_region = false;  // it belonged to a region, so the memory below does not get it, too
+    bool of_region = false;  // of a region: it does not count for the memory below, too
 };
 
 // The present first touch of every page, until the owner of the page is known. A page whose memory

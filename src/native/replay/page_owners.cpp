@@ -6,7 +6,7 @@
 namespace numascape {
 namespace {
 
-// The pages on which nothing else is.
+// The pages that have nothing else on them.
 WindowPages own_pages(const AllocRecord& block) {
     const auto [first, end] = WindowPages::of(block.address, block.bytes);
     const uint64_t bytes = block.exclusive_end - block.exclusive_start;

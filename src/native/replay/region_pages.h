@@ -25,9 +25,9 @@ class RegionPages {
     // `bytes` is at most the window.
     void begin(uint32_t owner, uint64_t address, uint64_t bytes, uint64_t time);
     void end(uint32_t owner, uint64_t time);
-    // The last region that began at the address and lives.
+    // The last region that began at the address and has not ended.
     std::optional<uint32_t> last_at(uint64_t address) const;
-    // The regions that live and lie in this memory entirely.
+    // The regions that exist now and lie entirely in this memory.
     std::vector<uint32_t> within(uint64_t start, uint64_t bytes) const;
     // The pages are gone.
     void erase(WindowPages pages) { top_.erase(pages.first, pages.end); }

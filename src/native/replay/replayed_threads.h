@@ -16,7 +16,7 @@ class ReplayedThreads {
   public:
     explicit ReplayedThreads(std::vector<ThreadRow>& rows) : rows_(rows) {}
 
-    // The row of a thread; a new one if it has none.
+    // The row of the thread; a new one if it has none.
     ThreadRow& row(uint32_t thread);
     // When the thread began; 0 if that was not recorded.
     uint64_t start_of(uint32_t thread) const;

@@ -165,7 +165,7 @@ void MemoryRegions::begin(ThreadRecorder& recorder, const Region& region) {
     write(recorder, region, time + 1);
 }
 
-// The last region that began at the address and lives; null if there is none.
+// The last region that began at the address and has not ended; null if there is none.
 MemoryRegions::Region* MemoryRegions::find(uint64_t address) {
     for (uint32_t at = bucket(address >> kPageShift); at != 0; at = regions_[at - 1].before) {
         Region& region = regions_[at - 1];

@@ -21,7 +21,8 @@ struct SeenParts {
     static constexpr SeenParts of_lines(uint64_t lines, uint64_t first, uint64_t last) {
         return {lines, first | last << 32};
     }
-    // Not by std::has_single_bit: the recorder has no library with the function that it may call.
+    // Not with std::has_single_bit, which may call a function of a library that the recorder does
+    // not have.
     constexpr bool in_one_line() const { return lines != 0 && (lines & (lines - 1)) == 0; }
     constexpr uint64_t first() const {
         return in_one_line() ? line_start() + static_cast<uint64_t>(std::countr_zero(bytes))

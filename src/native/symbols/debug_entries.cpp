@@ -140,7 +140,7 @@ std::string declaration_file(Dwarf_Die& die) {
     Dwarf_Die unit;
     if (dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute) == nullptr) return {};
     if (dwarf_formudata(&attribute, &index) != 0) return {};
-    // The index counts in the unit that the attribute was found in.
+    // The index is one of the unit in which the attribute was found.
     if (dwarf_cu_die(attribute.cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) ==
         nullptr) {
         return {};

@@ -112,7 +112,7 @@ std::string demangle(std::string_view mangled) {
     return std::string(without_signature(name));
 }
 
-// What follows the function in the name that gcc gives to an outlined region of OpenMP. To their
+// What follows the function in the name that gcc gives to an outlined region of OpenMP. For a
 // reader, these regions are functions of their own: "main._omp_fn.0", "Grid::fill._omp_fn.1".
 constexpr std::string_view kOutlinedRegion = "._omp_fn.";
 

@@ -10,14 +10,14 @@ bool is_repeated_block_string(int opcode) {
     return opcode == OP_rep_movs || opcode == OP_rep_stos || opcode == OP_rep_lods;
 }
 
-// bt and its kin: a bit number from a register may reach beyond the memory operand.
+// bt and similar instructions: a bit number from a register may reach beyond the memory operand.
 bool tests_bit_by_register(instr_t* instruction) {
     const int opcode = instr_get_opcode(instruction);
     return (opcode == OP_bt || opcode == OP_bts || opcode == OP_btr || opcode == OP_btc) &&
            opnd_is_reg(bit_number(instruction));
 }
 
-// xsave and its kin: how much they access, registers say.
+// xsave and similar instructions: how much they access depends on registers.
 bool saves_state(int opcode) {
     switch (opcode) {
         case OP_xsave32:

@@ -34,7 +34,7 @@ Effect effect_of(instr_t* instruction) {
         const reg_id_t reg = opnd_get_reg(dst);
         const RegisterSet bit = bit_of(reg);
         effect.writes |= bit;
-        // Writing 32 bits clears the rest; 8 and 16 bits keep it.
+        // Writing 32 bits of a register clears the other bits; writing 8 or 16 bits keeps them.
         const bool whole = reg_is_64bit(reg) || reg_is_32bit(reg);
         if (!conditional && whole) {
             effect.overwrites |= bit;

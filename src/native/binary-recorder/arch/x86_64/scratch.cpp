@@ -122,8 +122,7 @@ void restore_registers(void* drcontext, const dr_restore_state_info_t& info) {
     }
 }
 
-// The thread is in a stub. The inserted code of the block has run or not: in both cases it returns
-// here.
+// The thread is in a stub. Whether or not the inserted code of the block has run, it returns here.
 void leave_return_stub(void* drcontext, dr_mcontext_t& context) {
     if (!in_return_stub(context.pc)) {
         return;

@@ -78,7 +78,8 @@ const RepeatedString* describe_string(instr_t* instruction, const SpecialPlace& 
     return string;
 }
 
-// Before it: how often it is to run. It is counted after it has run, because a signal may end it.
+// Before the instruction, this saves how often it is to run. The instruction is counted after it
+// has run, because a signal may end it early.
 void insert_string_count(const Emitter& emit) {
     emit.add(INSTR_CREATE_mov_st(emit.drcontext, thread_slot(emit.drcontext, ThreadSlot::kRepeats),
                                  emit.reg(DR_REG_RCX)));

@@ -44,7 +44,7 @@ struct MaskedShape {
     bool write;
 };
 
-// xsave and its kin, which access the components that rax asks for.
+// xsave and similar instructions. They access the components for which rax asks.
 struct SavedState {
     SpecialPlace place;
     bool write;

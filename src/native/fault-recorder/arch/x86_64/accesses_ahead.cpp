@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMostReturns = 16;
 
-// The kernel, or nobody knows what, goes on.
+// Execution continues in the kernel, or at an unknown place.
 bool leaves_the_code(instr_t* instruction) {
     return instr_is_syscall(instruction) || instr_is_interrupt(instruction) ||
            instr_is_undefined(instruction) || instr_get_opcode(instruction) == OP_hlt;

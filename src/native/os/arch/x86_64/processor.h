@@ -33,11 +33,11 @@ inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, lo
     return result;
 }
 
-// Numbers of system calls that younger processors do not have.
+// Numbers of system calls that newer processors do not have.
 inline constexpr long kOldFork = SYS_fork;
 inline constexpr long kOldGetdents = SYS_getdents;
 
-// As readlink(2) and poll(2). Younger processors make these with other calls.
+// As readlink(2) and poll(2). Newer processors make these with other calls.
 inline long read_link(const char* path, char* into, size_t bytes) {
     return call(SYS_readlink, reinterpret_cast<long>(path), reinterpret_cast<long>(into),
                 static_cast<long>(bytes));
