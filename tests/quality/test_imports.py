@@ -124,21 +124,21 @@ def module_of(name: str, modules: dict[str, Path]) -> str:
 
 @pytest.mark.parametrize("part", ["python", "native"])
 def test_the_drawing_of_the_folders_is_current(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If not, draw it again: docs/images/house.py."""
+    """If not, draw it again: docs/images/folders.py."""
     images = ROOT / "docs" / "images"
     monkeypatch.syspath_prepend(str(images))
-    house = importlib.import_module("house")
-    imports = house.imports_between_folders(ROOT)[part]
-    drawn = house.folders_and_arrows((images / f"house-{part}.svg").read_text())
-    assert drawn == (set(imports), house.arrows(imports))
+    drawing = importlib.import_module("folders")
+    imports = drawing.imports_between_folders(ROOT)[part]
+    drawn = drawing.folders_and_arrows((images / f"folders-{part}.svg").read_text())
+    assert drawn == (set(imports), drawing.arrows(imports))
     assert len(drawn[1]) > 20
 
 
 def test_a_circle_is_drawn_with_all_its_imports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "images"))
-    house = importlib.import_module("house")
+    drawing = importlib.import_module("folders")
     imports = {"a": {"b", "c", "d"}, "b": {"c", "d"}, "c": {"b", "d"}, "d": set()}
-    assert house.arrows(imports) == {
+    assert drawing.arrows(imports) == {
         *{("a", "b"), ("a", "c")},  # each needs the other
         *{("b", "c"), ("c", "b"), ("b", "d"), ("c", "d")},
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the house: the folders of the code in layers, and which of them import which.
+"""Draws the folders of the code in layers, and which of them import which.
 
 The imports are those of the files of a checkout. An arrow leads from a folder to one that it
 imports. It is left out where a longer way leads there too, so that the drawing can be read. Folders
@@ -8,7 +8,7 @@ that import each other in a circle are red.
 It needs `dot` of Graphviz. Run it from the checkout. Without a commit it draws today's code; with
 one it draws the code of then, into files whose names end in `-before`:
 
-    .venv/bin/python docs/images/house.py [COMMIT]
+    .venv/bin/python docs/images/folders.py [COMMIT]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from quality.imports import native_imports, python_imports  # noqa: E402
 
 Imports = dict[str, set[str]]
-FRAME = "house"  # the name of the graph
+FRAME = "folders"  # the name of the graph
 
 
 def imports_between_folders(root: Path) -> dict[str, Imports]:
@@ -118,7 +118,7 @@ def draw(root: Path, suffix: str) -> None:
             ["dot", "-Tsvg"], input=graph(imports), capture_output=True, text=True, check=True
         ).stdout
         # Without the version of `dot`, which says nothing to a reader.
-        (IMAGES / f"house-{part}{suffix}.svg").write_text(
+        (IMAGES / f"folders-{part}{suffix}.svg").write_text(
             re.sub(r"<!--.*?-->\n", "", drawn, flags=re.S)
         )
 
