@@ -10,7 +10,7 @@ namespace {
 
 using namespace llvm;
 
-constexpr unsigned kOutlinedArgument = 2;  // of __kmpc_fork_call and its like
+constexpr unsigned kOutlinedArgument = 2;  // of __kmpc_fork_call and similar functions
 
 bool is_zero(const Value* value) {
     const auto* constant = dyn_cast<ConstantInt>(value);

@@ -156,8 +156,8 @@ class ShardWriter {
                  uint8_t flags = 0);
     void commit(ThreadRecorder& self, const void* record);
 
-    // The page_counter of `page` in `page_counters` counted its first read or its first write, at
-    // `pc`: notes the page's first touch, and its first write after reads, if it is one.
+    // The page counter of `page` in `page_counters` counted its first read or its first write, at
+    // `pc`. Notes it if it is the first touch of the page, or its first write after reads.
     void touch(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page, uint64_t pc);
     // The same if no record can be written: the touch is lost, but the counts are not.
     void use_page_counters(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page);
