@@ -81,6 +81,15 @@ def test_compiled_as_by_itself(
     assert behave(COMPILED, tmp_path, [compiled_build / program]) == by_itself
 
 
+def test_a_java_interpreter_is_as_by_itself(native: Native, tmp_path: Path) -> None:
+    # The virtual machine generates the code of its interpreter when it starts.
+    needed("java")
+    command = ["java", "-Xint", "-version"]
+    by_itself = native(*command)
+    assert by_itself.status == 0
+    assert behave(BINARY, tmp_path, command) == by_itself
+
+
 def test_a_go_program_goes_on_after_attaching(tmp_path: Path) -> None:
     needed("gofmt")
     with subprocess.Popen(["gofmt"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
