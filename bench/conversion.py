@@ -24,8 +24,9 @@ from rich.console import Console
 from bench.measure import CommandError, machine
 from bench.observers import COMMAND
 from bench.tables import ResultTable, publish
-from numascape.recorders.record import RecordRequest, record_session
+from numascape.recorders.record import record_session
 from numascape.recording.options import RecorderName, RecordOptions
+from numascape.recording.request import RecordRequest
 
 PROGRAMS = Path(__file__).parent / "kernels" / "conversion"
 console = Console(stderr=True)

@@ -34,7 +34,15 @@ def record(folder: Path) -> None:
         if trace.exists():
             continue
         console.print(f"recording {recording.name}")
-        options = ["--traffic", "--cache", recording.cache, "--no-lines", "-q", "-o", str(trace)]
+        options = [
+            "--traffic",
+            "--cache",
+            recording.cache,
+            "--no-source-lines",
+            "-q",
+            "-o",
+            str(trace),
+        ]
         command = [str(numascape), "record", *options, "--", *recording.command]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 

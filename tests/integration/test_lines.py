@@ -139,8 +139,8 @@ def test_fortran_lines(record: Any) -> None:
 def test_without_lines_the_table_is_empty_and_counts_are_the_same(
     record: Any, counted: Any
 ) -> None:
-    without = record("source_lines", no_lines=True)
+    without = record("source_lines", no_source_lines=True)
     assert without.trace.source_lines.is_empty()
-    assert without.trace.info.recorder.options["lines"] is False
+    assert without.trace.info.recorder.options["source_lines"] is False
     for structure in ("a", "b", "c", "often", "seldom", "original", "duplicate", "vectors"):
         assert without.pages(structure) == counted.pages(structure)

@@ -17,7 +17,8 @@ import polars as pl
 
 import numascape
 from numascape.recorders.live_status import count_so_far
-from numascape.recorders.record import RecordRequest, convert_session, record_session
+from numascape.recorders.record import convert_session, record_session
+from numascape.recording.request import RecordRequest
 
 _STATUS = re.compile(rb"numascape: recording \d+:\d\d, [\d.]+ [kMG] accesses, .+ used, 1 thread")
 _LINE = re.compile(rb"\r\x1b\[K(" + _STATUS.pattern + rb")")

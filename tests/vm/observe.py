@@ -10,7 +10,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from numascape.recorders.record import RecordRequest, record_session
+from numascape.recorders.record import record_session
+from numascape.recording.request import RecordRequest
 
 for command in sys.argv[1:]:
     name, *program = shlex.split(command)

@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from numascape.recorders.record import RecordRequest, record_session
+from numascape.recorders.record import record_session
 from numascape.recording.options import RecordOptions
+from numascape.recording.request import RecordRequest
 
 SWITCH = Path("/proc/sys/kernel/numa_balancing")
 SETTINGS = Path("/sys/kernel/debug/sched/numa_balancing")

@@ -7,48 +7,41 @@ recorded. Typer parses all other command lines, and prints all errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from numascape.commands._recording import AskedRecording
-from numascape.recording.options import PhaseKind, RecorderName
+from numascape.recording.option_fields import NamedOption, named_options
+from numascape.recording.options import RecordOptions, record_options
+from numascape.recording.request import RecordRequest
 
+# Of the options that are not the recording's, only these: others are not usual.
 _SWITCHES: Final[Mapping[str, tuple[str, bool]]] = {
     "-q": ("quiet", True),
     "--quiet": ("quiet", True),
-    "--stack": ("stack", True),
-    "--no-stack": ("stack", False),
-    "--lines": ("lines", True),
-    "--no-lines": ("lines", False),
-    "--traffic": ("traffic", True),
 }
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def read(word: str) -> str:
-        if word not in words:
-            raise ValueError(word)
-        return word
-
-    return read
-
-
-# How the value of an option is read; a ValueError leaves the command line to Typer.
-_VALUES: Final[Mapping[str, tuple[str, Callable[[str], Any]]]] = {
+_READERS: Final[Mapping[str, tuple[str, Callable[[str], Any]]]] = {
     "-o": ("output", Path),
     "--output": ("output", Path),
     "--ranks": ("ranks", str),
-    "--phases": ("phases", _one_of(*get_args(PhaseKind))),
-    "--every": ("every", float),
-    "--recorder": ("recorder", _one_of(*get_args(RecorderName))),
-    "--event": ("event", str),
-    "--frequency": ("frequency", int),
-    "--cache": ("cache", str),
 }
 
 
-def plainly_asked(arguments: Sequence[str]) -> AskedRecording | None:
+def _switches(options: Iterable[NamedOption]) -> dict[str, tuple[str, bool]]:
+    """The words that need no value: the name of the option, and the value that they set."""
+    return {
+        word: (one.name, value)
+        for one in options
+        for word, value in {**one.switches, **one.former_switches}.items()
+    }
+
+
+def _readers(options: Iterable[NamedOption]) -> dict[str, tuple[str, Callable[[str], Any]]]:
+    """The words before a value: the name, and what reads it; ValueError leaves it to Typer."""
+    return {one.flag: (one.name, one.read_word) for one in options if not one.switches}
+
+
+def plainly_asked(arguments: Sequence[str]) -> RecordRequest | None:
     """What a command line asks for, if it is a plain one of `record`; None: Typer must parse it.
 
     Plain are `numascape record OPTIONS -- PROGRAM ARGUMENTS` and the same without `--`, with values
@@ -56,21 +49,27 @@ def plainly_asked(arguments: Sequence[str]) -> AskedRecording | None:
     """
     if arguments[:1] != ["record"]:
         return None
+    of_recording = named_options(RecordOptions)
+    switches = {**_SWITCHES, **_switches(of_recording.values())}
+    readers = {**_READERS, **_readers(of_recording.values())}
     asked: dict[str, Any] = {}
     rest = list(arguments[1:])
     while rest and rest[0].startswith("-"):
         word = rest.pop(0)
         if word == "--":
             break
-        if word in _SWITCHES:
-            name, value = _SWITCHES[word]
+        if word in switches:
+            name, value = switches[word]
             asked[name] = value
-        elif word in _VALUES and rest and rest[0] and not rest[0].startswith("-"):
-            name, read = _VALUES[word]
+        elif word in readers and rest and rest[0] and not rest[0].startswith("-"):
+            name, read = readers[word]
             try:
                 asked[name] = read(rest.pop(0))
             except ValueError:
                 return None
         else:
             return None
-    return AskedRecording(rest, **asked) if rest else None
+    if not rest:
+        return None
+    options = record_options({name: asked.pop(name) for name in of_recording if name in asked})
+    return RecordRequest(rest, options=options, **asked)

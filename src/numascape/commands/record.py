@@ -9,10 +9,13 @@ from typing import Annotated
 import typer
 
 from numascape.commands._options import ProgramArgument, output_to
-from numascape.commands._recording import AskedRecording, record_as_asked
-from numascape.recording.options import PhaseKind, RecorderName
+from numascape.commands._record_options import with_record_options
+from numascape.commands._recording import record_as_asked
+from numascape.recording.options import RecordOptions
+from numascape.recording.request import RecordRequest
 
 
+@with_record_options
 def record(
     program: ProgramArgument = None,
     output: Annotated[
@@ -43,83 +46,6 @@ def record(
         float | None,
         typer.Option(help="With --pid: how long to stay attached.", show_default=False),
     ] = None,
-    stack: Annotated[
-        bool,
-        typer.Option(
-            "--stack/--no-stack",
-            help="Count accesses relative to the stack pointer, or not (less overhead).",
-        ),
-    ] = True,
-    lines: Annotated[
-        bool,
-        typer.Option(
-            "--lines/--no-lines",
-            help="Record which source lines access which structure, or not (less overhead).",
-        ),
-    ] = True,
-    phases: Annotated[
-        PhaseKind | None,
-        typer.Option(
-            help="What begins a phase: parallel regions of OpenMP, marks in the program "
-            "(numascape/phase.h), both, or nothing.",
-            show_default="all",
-        ),
-    ] = None,
-    every: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Make each time slice of this length a phase.",
-            show_default=False,
-        ),
-    ] = None,
-    recorder: Annotated[
-        RecorderName | None,
-        typer.Option(
-            help="binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
-            "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
-            "samples: samples of accesses, and first touches, at about 1.2 times the CPU time. "
-            "damon: with --pid, which memory is used, but not by which thread (root). "
-            "Default: compiled if possible, else binary.",
-            show_default=False,
-        ),
-    ] = None,
-    event: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EVENT",
-            help="With --recorder samples: mem-loads, mem-stores (Intel), ibs_op (AMD), "
-            "task-clock (every machine), or page-faults. Default: all of this processor, or "
-            "task-clock if it has none.",
-            show_default=False,
-        ),
-    ] = None,
-    frequency: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="With --recorder samples: how many samples in a second of CPU time. "
-            "Default: 1000; of the clock of a running process, 250, or 100 without privileges.",
-            show_default=False,
-        ),
-    ] = None,
-    traffic: Annotated[
-        bool,
-        typer.Option(
-            "--traffic",
-            help="Also count the cache lines that each thread fetches from memory and writes back, "
-            "with a model of its cache (2 to 4 times the CPU time).",
-        ),
-    ] = False,
-    cache: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE,WAYS,LINE",
-            help="With --traffic: the cache of each thread. Default: the thread's share of the "
-            "caches of this machine.",
-            show_default=False,
-        ),
-    ] = None,
     measure_cost: Annotated[
         bool,
         typer.Option(
@@ -130,6 +56,8 @@ def record(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print only errors and warnings.")
     ] = False,
+    *,
+    options: RecordOptions,
 ) -> None:
     """Run a program and record which thread reads and writes which page of its memory.
 
@@ -143,22 +71,14 @@ def record(
 
     Example: `mpirun -n 4 numascape record -o run.numascape -- ./program 1000`
     """
-    asked = AskedRecording(
-        program=program or [],
-        output=output,
-        ranks=ranks,
+    request = RecordRequest(
+        program or [],
+        output,
+        options,
         pid=pid,
         seconds=seconds,
-        stack=stack,
-        lines=lines,
-        phases=phases,
-        every=every,
-        recorder=recorder,
-        event=event,
-        frequency=frequency,
-        traffic=traffic,
-        cache=cache,
         measure_cost=measure_cost,
+        ranks=ranks,
         quiet=quiet,
     )
-    raise typer.Exit(record_as_asked(asked))
+    raise typer.Exit(record_as_asked(request))

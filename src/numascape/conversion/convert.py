@@ -152,7 +152,7 @@ def _assemble(
             renumbered(with_phases(part.seen_lines, part)) for part in parts
         ),
     }
-    if session.options.cache is not None:
+    if session.options.traffic:
         tables["transfers"] = transfers.sum_transfers(
             renumbered(with_phases(part.transfers, part)) for part in parts
         )

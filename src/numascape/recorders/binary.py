@@ -16,16 +16,16 @@ from numascape.recording.session import Ended, Session
 
 
 def client_options(options: RecordOptions) -> str:
-    """The options of the DynamoRIO client, as its launcher passes them."""
+    """The options of the DynamoRIO client, as its launcher passes them; `options` are decided."""
     words = [] if options.stack else ["-no-stack"]
-    if not options.lines:
+    if not options.source_lines:
         words.append("-no-lines")
     if not options.records_regions:
         words.append("-no-regions")
     if not options.records_marks:
         words.append("-no-marks")
-    if options.every_s is not None:
-        words.append(f"-every {round(options.every_s * 1e9)}")
+    if options.every is not None:
+        words.append(f"-every {round(options.every * 1e9)}")
     if options.cache is not None:
         cache = options.cache
         bits = [(number.bit_length() - 1) for number in (cache.sets, cache.line_bytes)]

@@ -8,7 +8,7 @@ import dataclasses
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -21,33 +21,13 @@ from numascape.recorders.executable import check_executable
 from numascape.recorders.live_status import live_status, place_on_terminal
 from numascape.recorders.running import run_natively
 from numascape.recording.job_place import OutputPlace, place_of
-from numascape.recording.launchers import Launch
-from numascape.recording.options import RecorderName, RecordOptions
+from numascape.recording.options import RecorderName
+from numascape.recording.request import RecordRequest
 from numascape.recording.session import Ended, Session, begin_session
 from numascape.trace.check_target import check_job, check_replaceable
 from numascape.trace.info import JobPart, TraceInfo
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class RecordRequest:
-    """What to record: either `program` or `pid` for `seconds` (None: until it ends).
-
-    With `measure_cost`, the program first runs once without recording. `launch` is the place of
-    this process in a job, and `ranks` the list of the ranks that are recorded; None: all. With
-    `show_status`, a terminal shows what was counted so far.
-    """
-
-    program: list[str]
-    output: Path | None = None
-    options: RecordOptions = field(default_factory=RecordOptions)
-    pid: int | None = None
-    seconds: float | None = None
-    measure_cost: bool = False
-    launch: Launch | None = None
-    ranks: str | None = None
-    show_status: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +82,7 @@ def _record_from_outside(
     from numascape.recorders.sampled_events import events_of_running
     from numascape.trace.write import write_trace
 
-    recorder, every = request.options.recorder, request.options.every_s
+    recorder, every = request.options.recorder, request.options.every
     if recorder == "damon":
         progress(f"Looking at the memory of process {pid} with DAMON")
         tables, info = record_regions(pid, program, request.seconds, every)
@@ -148,17 +128,17 @@ def record_session(
     recorder, why = _choose(request, program)
     if request.pid is None:
         check_executable(program[0])
+    options = request.options.decided(recorder)
     native_cpu_s = None
     if request.measure_cost:
         progress(f"Running {request.program[0]} without recording first, to compare")
         native_cpu_s = run_natively(request.program)
-    options = dataclasses.replace(request.options, recorder=recorder)
     if recorder == "samples":
         # The trace says what was sampled.
         options = dataclasses.replace(options, event=samples.event_of(options))
     session = begin_session(target, program, options, part)
     failure = ""
-    shown = place_on_terminal(request.pid) if request.show_status else None
+    shown = place_on_terminal(request.pid) if request.shows_status else None
     try:
         if request.pid is not None:
             progress(f"Attaching to process {request.pid}")
@@ -194,7 +174,7 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[RecorderName, s
         if asked == "compiled":
             raise NumascapeError("the compiled recorder cannot attach to a process")
         return "binary", "only it can attach"
-    if request.options.cache is not None:
+    if request.options.traffic:
         return "binary", "only it counts memory traffic"
     if asked == "damon":
         raise NumascapeError("the damon recorder looks at a running process: use it with --pid")

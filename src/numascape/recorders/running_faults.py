@@ -125,12 +125,12 @@ def record_running(
     command: list[str],
     seconds: float | None,
     sampled: Sequence[SampledEvent] = (),
-    every_s: float | None = None,
+    every: float | None = None,
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
     """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
     The page faults are recorded, and samples of the events. Samples of the clock come without page
-    faults if it would cost the process much to observe these. With `every_s`, phases are time
+    faults if it would cost the process much to observe these. With `every`, phases are time
     slices.
     Raises NumascapeError if the kernel does not allow it, or if nothing was touched.
     """
@@ -170,7 +170,7 @@ def record_running(
             recorder="samples" if sampled else "faults",
             counts=counts,
             moments=0 if sampled else count_moments(events.filter("is_hinting")["time_ns"]),
-            slice_ns=None if every_s is None else round(every_s * 1e9),
+            slice_ns=None if every is None else round(every * 1e9),
             cpu_s=watched.used.seconds,
             options={"event": ",".join(event.name for event in sampled)} if sampled else {},
             unseen=[

@@ -75,7 +75,7 @@ class _Watched:
 
 
 def record_regions(
-    pid: int, command: list[str], seconds: float | None, every_s: float | None
+    pid: int, command: list[str], seconds: float | None, every: float | None
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
     """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
@@ -90,7 +90,7 @@ def record_regions(
     program = executable_of(target.folder) or command[0]
     _watch(watched, seconds)
     require_use(target, watched.seen, watched.seconds)
-    slice_ns = None if every_s is None else round(every_s * 1e9)
+    slice_ns = None if every is None else round(every * 1e9)
     tables = region_tables(watched.seen, watched.parts, _pages_of(target), slice_ns)
     return tables, _info(watched, tables, program, command, started)
 

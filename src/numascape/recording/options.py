@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host, parse_cache
+from numascape.recording.option_fields import option, values_of
 
 RecorderName = Literal["binary", "compiled", "faults", "samples", "damon"]
 PhaseKind = Literal["all", "regions", "marks", "none"]
@@ -26,43 +28,90 @@ PAGE_FAULTS: Final = "page-faults"
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """The options of one recording.
+    """The options of one recording; an option is a line here, and its use in a recorder.
 
-    If `recorder` is None, Numascape chooses it. `stack`: accesses relative to the stack pointer are
-    counted. `lines`: source lines are found. `phases` is what begins a phase (`all`: parallel
-    regions and marks). With `every_s`, phases are time slices of this many seconds instead. With a
-    `cache`, memory traffic is counted, too. `event` is what the samples recorder samples; None: the
-    processor's events of memory, or TASK_CLOCK if it has none.
-    `frequency` is the number of samples in a second of CPU time; None: 1000, or fewer of a running
-    process.
+    `numascape record` and `numascape.record` take their names, types, defaults and help from here.
+    What a user left open is None, and `decided` fills it in.
 
     Raises NumascapeError if the options contradict each other.
     """
 
-    recorder: RecorderName | None = None
-    stack: bool = True
-    lines: bool = True
-    phases: PhaseKind = "all"
-    every_s: float | None = None
-    cache: ModelledCache | None = None
-    event: str | None = None
-    frequency: int | None = None
+    recorder: RecorderName | None = option(
+        None,
+        "binary: any executable. compiled: a program that numascape-cc, numascape-c++ or "
+        "numascape-fc built (faster). faults: first touches only, at about 1 % overhead. "
+        "samples: samples of accesses, and first touches, at about 1.2 times the CPU time. "
+        "damon: with --pid, which memory is used, but not by which thread (root). "
+        "Default: compiled if possible, else binary.",
+    )
+    stack: bool = option(
+        True, "Count accesses relative to the stack pointer, or not (less overhead)."
+    )
+    source_lines: bool = option(
+        True,
+        "Record which source lines access which structure, or not (less overhead).",
+        former="lines",
+    )
+    phases: PhaseKind | None = option(
+        None,
+        "What begins a phase: parallel regions of OpenMP, marks in the program "
+        "(numascape/phase.h), both, or nothing.",
+        default_text="all",
+    )
+    every: float | None = option(
+        None,
+        "Make each time slice of this length a phase.",
+        metavar="SECONDS",
+    )
+    event: str | None = option(
+        None,
+        "With --recorder samples: mem-loads, mem-stores (Intel), ibs_op (AMD), "
+        "task-clock (every machine), or page-faults. Default: all of this processor, or "
+        "task-clock if it has none.",
+        metavar="EVENT",
+    )
+    frequency: int | None = option(
+        None,
+        "With --recorder samples: how many samples in a second of CPU time. "
+        "Default: 1000; of the clock of a running process, 250, or 100 without privileges.",
+        metavar="N",
+    )
+    traffic: bool = option(
+        False,
+        "Also count the cache lines that each thread fetches from memory and writes back, "
+        "with a model of its cache (2 to 4 times the CPU time).",
+    )
+    cache: ModelledCache | None = option(
+        None,
+        "With --traffic: the cache of each thread. Default: the thread's share of the "
+        "caches of this machine.",
+        metavar="SIZE,WAYS,LINE",
+        read=parse_cache,
+    )
 
     def __post_init__(self) -> None:
-        if self.every_s is not None and not _SHORTEST_SLICE_S <= self.every_s < float("inf"):
-            raise NumascapeError(
-                f"a phase cannot have {self.every_s:g} seconds: use at least {_SHORTEST_SLICE_S}"
-            )
-        if self.cache is not None and self.recorder not in (None, "binary"):
+        self._check_phases()
+        if self.traffic and self.recorder not in (None, "binary"):
             raise NumascapeError(
                 f"the {self.recorder} recorder cannot count memory traffic: leave out "
                 "--traffic, or use --recorder binary"
             )
-
+        if self.cache is not None and not self.traffic:
+            raise NumascapeError("--cache needs --traffic: only --traffic models a cache")
         if self.event is not None and self.recorder != "samples":
             raise NumascapeError("--event needs --recorder samples: only it samples events")
         if self.frequency is not None:
             self._check_frequency(self.frequency)
+
+    def _check_phases(self) -> None:
+        if self.every is None:
+            return
+        if self.phases is not None:
+            raise NumascapeError("--every and --phases cannot be used together")
+        if not _SHORTEST_SLICE_S <= self.every < float("inf"):
+            raise NumascapeError(
+                f"a phase cannot have {self.every:g} seconds: use at least {_SHORTEST_SLICE_S}"
+            )
 
     def _check_frequency(self, frequency: int) -> None:
         if self.recorder != "samples":
@@ -79,12 +128,21 @@ class RecordOptions:
     @property
     def records_regions(self) -> bool:
         """Whether each parallel region is a phase."""
-        return self.every_s is None and self.phases in ("all", "regions")
+        return self.every is None and self.phases in (None, "all", "regions")
 
     @property
     def records_marks(self) -> bool:
         """Whether the program's marks begin phases."""
-        return self.every_s is None and self.phases in ("all", "marks")
+        return self.every is None and self.phases in (None, "all", "marks")
+
+    def decided(self, recorder: RecorderName) -> RecordOptions:
+        """The options for this recorder on this machine, with what the user left open.
+
+        Raises NumascapeError if a cache must be modelled, and those of this machine are unknown.
+        """
+        cache = cache_of_this_host() if self.traffic and self.cache is None else self.cache
+        phases = "all" if self.phases is None and self.every is None else self.phases
+        return dataclasses.replace(self, recorder=recorder, phases=phases, cache=cache)
 
     def document(self) -> dict[str, Any]:
         """The options for the trace, which has the recorder in another field."""
@@ -95,13 +153,9 @@ class RecordOptions:
         }
 
 
-def choose_cache(traffic: bool, cache: str | None) -> ModelledCache | None:
-    """The cache to model for `traffic`: the text `cache`, or by default this machine's cache.
+def record_options(given: Mapping[str, Any]) -> RecordOptions:
+    """The options of these names, with values as a user gives them: `cache` may be a text.
 
-    Raises NumascapeError if it cannot be modelled, or if it is given without `traffic`.
+    Raises NumascapeError if there is no such option, or if it cannot have its value.
     """
-    if not traffic:
-        if cache is not None:
-            raise NumascapeError("--cache needs --traffic: only --traffic models a cache")
-        return None
-    return parse_cache(cache) if cache is not None else cache_of_this_host()
+    return RecordOptions(**values_of(RecordOptions, given))

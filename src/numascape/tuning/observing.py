@@ -9,8 +9,9 @@ from typing import Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.live.targets import TargetProcess
-from numascape.recorders.record import RecordRequest, record
+from numascape.recorders.record import record
 from numascape.recording.options import RecordOptions
+from numascape.recording.request import RecordRequest
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 
@@ -45,8 +46,8 @@ def observe(
     """
     if not target.is_alive:
         raise NumascapeError(f"{target} has ended")
-    options = RecordOptions(recorder=recorder, lines=False, phases="none")
-    request = RecordRequest([], output, options, target.pid, seconds)
+    options = RecordOptions(recorder=recorder, source_lines=False, phases="none")
+    request = RecordRequest([], output, options, target.pid, seconds, quiet=True)
     try:
         record(request, say)
     except NumascapeError as error:

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-import subprocess
-import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,13 +14,11 @@ from matplotlib import pyplot as plt
 
 import numascape
 from numascape.plan.document import read_plan, write_plan
+from numascape.recording.options import RecordOptions
 from numascape.trace.summary import structure_summary
 from synthetic.heat import heat
 from synthetic.patterns import seismic
 from synthetic.write import write_pattern
-
-ROOT = Path(__file__).parents[3]
-SNIPPET = re.compile(r"(<!-- not run[^>]*-->\n)?```python\n(.*?)```", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -29,32 +26,6 @@ def stencil(tmp_path_factory: pytest.TempPathFactory) -> numascape.OpenedTrace:
     path = tmp_path_factory.mktemp("api") / "run.numascape"
     write_pattern(seismic(640, 8), path)
     return numascape.open(path)
-
-
-def snippets(document: Path) -> str:
-    """All Python of a document that is run, as one program."""
-    found = [code for not_run, code in SNIPPET.findall(document.read_text()) if not not_run]
-    assert found, document
-    return "\n".join(found)
-
-
-@pytest.mark.program
-@pytest.mark.parametrize(
-    "document", ["README.md", "docs/python.md", "docs/plot.md", "docs/plan.md"]
-)
-def test_the_documents_python_runs(tmp_path: Path, document: str) -> None:
-    pattern = heat()
-    pattern.phases[-1] = (pattern.phases[-1][0], "solve", *pattern.phases[-1][2:])
-    write_pattern(pattern, tmp_path / "run.numascape")
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", snippets(ROOT / document)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={"MPLBACKEND": "agg", "PATH": "/usr/bin:/bin"},
-        check=False,
-    )
-    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_a_trace_says_in_three_lines_what_ran(stencil: numascape.OpenedTrace) -> None:
@@ -147,3 +118,15 @@ def test_unknown_names_are_named(tmp_path: Path) -> None:
         trace.predict("numa16", ["none"])  # type: ignore[list-item]
     with pytest.raises(numascape.NumascapeError, match=r"use numascape.record\(\['ls', '-l'\]\)"):
         numascape.record("ls -l")
+
+
+def test_tab_offers_the_options_of_a_recording() -> None:
+    """They are those of the command, which are made from the same fields."""
+    program, output, *options = inspect.signature(numascape.record).parameters
+    assert (program, output) == ("program", "output")
+    assert options == [field.name for field in fields(RecordOptions)]
+
+
+def test_a_wrong_option_of_a_recording_is_named() -> None:
+    with pytest.raises(numascape.NumascapeError, match=r"no option 'evry': choose from .*every"):
+        numascape.record(["ls"], evry=1)

@@ -8,7 +8,7 @@ import pytest
 from numascape.cli.app import run_verb
 from numascape.cli.plain_recordings import plainly_asked
 from numascape.commands import record
-from numascape.commands._recording import AskedRecording
+from numascape.recording.request import RecordRequest
 
 PLAIN = [
     "record true",
@@ -16,11 +16,14 @@ PLAIN = [
     "record -q -o x.numascape -- ./program -n 5 --help",
     "record --quiet --output x.numascape ./program -- -q",
     "record -o a -o b true",
-    "record --no-stack --no-lines --traffic --cache 1M,16,64 -- true",
+    "record --no-stack --no-source-lines --traffic --cache 1M,16,64 -- true",
     "record --no-stack --stack --recorder faults --phases none -- true",
     "record --ranks 0,7 --recorder samples --event page-faults true",
     "record --recorder samples --frequency 99 true",
     "record --every 0.5 -- true",
+    # The older spelling.
+    "record --no-lines -- true",
+    "record --lines -- true",
 ]
 NOT_PLAIN = [
     "record",
@@ -41,10 +44,10 @@ NOT_PLAIN = [
 ]
 
 
-def asked_by_typer(line: str, monkeypatch: pytest.MonkeyPatch) -> AskedRecording:
-    asked: list[AskedRecording] = []
+def asked_by_typer(line: str, monkeypatch: pytest.MonkeyPatch) -> RecordRequest:
+    asked: list[RecordRequest] = []
 
-    def keep(what: AskedRecording) -> int:
+    def keep(what: RecordRequest) -> int:
         asked.append(what)
         return 7
 

@@ -10,8 +10,9 @@ import pytest
 
 from numascape import NumascapeError
 from numascape.recorders import record as recorder
-from numascape.recorders.record import Progress, RecordOutcome, RecordRequest
+from numascape.recorders.record import Progress, RecordOutcome
 from numascape.recording.options import RecordOptions
+from numascape.recording.request import RecordRequest
 from numascape.trace.info import read_info
 
 Numascape = Callable[..., tuple[int, str, str]]
@@ -38,7 +39,7 @@ def test_a_quiet_recording_shows_no_status(
 ) -> None:
     for options in ([], ["-q"]):
         numascape("record", *options, "ls")
-    assert [request.show_status for request in requests] == [True, False]
+    assert [request.shows_status for request in requests] == [True, False]
 
 
 def test_options_after_the_program_are_the_programs(
@@ -47,9 +48,7 @@ def test_options_after_the_program_are_the_programs(
     words = ["ls", "--quiet", "-o", "x", "--", "--help"]
     for separator in ([], ["--"]):
         numascape("record", "-o", "run.numascape", "--no-stack", *separator, *words)
-    expected = RecordRequest(
-        words, Path("run.numascape"), RecordOptions(stack=False), show_status=True
-    )
+    expected = RecordRequest(words, Path("run.numascape"), RecordOptions(stack=False))
     assert requests == [expected, expected]
 
 

@@ -16,7 +16,8 @@ from numascape.recording.options import RecordOptions
 from numascape.recording.session import FILE_NAME, Ended, Session, begin_session, read_session
 from numascape.trace.info import Host
 
-OPTIONS = RecordOptions("binary", stack=False, every_s=0.5, cache=ModelledCache(1 << 20, 16, 64))
+CACHE = ModelledCache(1 << 20, 16, 64)
+OPTIONS = RecordOptions("binary", stack=False, every=0.5, traffic=True, cache=CACHE)
 
 
 @pytest.fixture
