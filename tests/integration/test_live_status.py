@@ -8,7 +8,6 @@ import pty
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -113,10 +112,17 @@ def test_the_title_shows_the_status_where_the_program_writes(command: Path, tmp_
 
 
 def test_a_quiet_recording_shows_nothing(command: Path, tmp_path: Path) -> None:
-    with recording(command, tmp_path / "cat.numascape", "--quiet") as (terminal, process):
-        time.sleep(2.5)  # longer than until the first status
+    """Also when another one, which began later, has shown its status."""
+    with recording(command, tmp_path / "quiet.numascape", "--quiet") as (quiet, process):
+        send(process, b"begun\n")
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        with recording(command, tmp_path / "cat.numascape") as (terminal, later):
+            terminal.read_until(_LINE)
+            close_input(later)
+            terminal.read_to_end()
         close_input(process)
-        assert terminal.read_to_end() == b""
+        assert quiet.read_to_end() == b""
 
 
 def test_the_sums_are_those_of_the_trace(programs: Path, tmp_path: Path) -> None:

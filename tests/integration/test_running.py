@@ -16,8 +16,9 @@ from integration.conftest import PROGRAMS, make
 from integration.forbidden_calls import PERF_EVENT_OPEN, run_without
 from integration.living import LAYERS, write_model
 
-# A thread reads the first layers of a model, and another one the last, a slice of time later.
-READS = """
+SLICE_S = 0.25
+# A thread reads the first layers of a model, and another one the last, in a later slice of time.
+READS = f"""
 import mmap, sys, threading, time
 file = open(sys.argv[1], "rb")
 model = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
@@ -30,7 +31,9 @@ for part in ((0, half), (half, len(model))):
     thread = threading.Thread(target=read, args=part)
     thread.start()
     thread.join()
-    time.sleep(1.1)
+    later = time.monotonic() + {SLICE_S}
+    while time.monotonic() < later:
+        time.sleep(0.01)
 """
 TENSOR_PAGES = 64
 
@@ -119,7 +122,7 @@ def test_tensors_and_time_slices_of_a_running_process(command: Path, tmp_path: P
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        options = ["--recorder", "samples", "--event", "page-faults", "--every", "1"]
+        options = ["--recorder", "samples", "--event", "page-faults", "--every", str(SLICE_S)]
         options += ["--pid", str(process.pid), "-o", str(target)]
         with subprocess.Popen([command, "record", "-q", *options], stderr=-1) as recorder:
             wait_for_events(process.pid, kinds=2)
@@ -143,4 +146,4 @@ def test_tensors_and_time_slices_of_a_running_process(command: Path, tmp_path: P
     # A slice may end between two layers.
     assert slices[0] <= slices[1] < slices[2] <= slices[3]
     names = trace.phases["name"].to_list()
-    assert names[1] == "0.0–1.0 s"  # noqa: RUF001
+    assert names[1] == "0.00–0.25 s"  # noqa: RUF001

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from integration.attaching import is_free, wait_for
 from integration.conftest import make
 from integration.living import Living, write_model
 from numascape import NumascapeError
@@ -184,11 +185,15 @@ def test_an_interruption_while_it_observes_moves_nothing(living: Living, tmp_pat
 def test_a_process_that_ends_while_it_is_observed_is_named(
     sleeping: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    timer = threading.Timer(0.5, sleeping.kill)
-    timer.start()
+    def kill_when_observed() -> None:
+        wait_for(lambda: not is_free(sleeping.pid))
+        sleeping.kill()
+
+    killer = threading.Thread(target=kill_when_observed)
+    killer.start()
     with pytest.raises(NumascapeError, match=f"process {sleeping.pid} .* has ended"):
         loop(sleeping.pid, tmp_path)
-    timer.join()
+    killer.join()
 
 
 def test_signals_are_noted_while_the_recorder_passes_them_on(tmp_path: Path) -> None:

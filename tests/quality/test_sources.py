@@ -211,6 +211,46 @@ def test_functions_of_python_have_at_most_six_parameters() -> None:
     assert many == []
 
 
+def test_tests_sleep_only_while_they_wait_for_a_condition() -> None:
+    """A test that sleeps for a fixed time depends on how fast the machine is."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for line in fixed_delays(_tree(path))
+    ]
+    assert found == []
+
+
+def test_fixed_delays_are_found() -> None:
+    text = """
+import threading, time
+from time import sleep
+while not condition():
+    time.sleep(0.1)
+time.sleep(0.1)
+for _ in range(3):
+    sleep(0.1)
+threading.Timer(0.5, end).start()
+def wait():
+    while True:
+        def inner():
+            sleep(1)
+"""
+    assert fixed_delays(ast.parse(text)) == [6, 8, 9, 13]
+
+
+def fixed_delays(node: ast.AST, waits: bool = False) -> list[int]:
+    """The lines that sleep outside of all loops with `while`, or start a timer."""
+    found = []
+    for child in ast.iter_child_nodes(node):
+        name = ast.unparse(child.func).rpartition(".")[2] if isinstance(child, ast.Call) else ""
+        if isinstance(child, ast.Call) and (name == "Timer" or (name == "sleep" and not waits)):
+            found.append(child.lineno)
+        begins = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        found += fixed_delays(child, isinstance(child, ast.While) or (waits and not begins))
+    return found
+
+
 def test_functions_of_c_and_cpp_have_at_most_six_parameters() -> None:
     many = {
         f"{path.relative_to(ROOT)} {name}"

@@ -117,6 +117,7 @@ static struct wait waits[] = {
     {"sigsuspend", call_sigsuspend, 0, 0},
 };
 enum { WAITS = sizeof waits / sizeof *waits };
+static atomic_int ids[WAITS];  // of the threads
 
 static void complain(const char* name, const char* what) {
     printf("%s: %s\n", name, what);
@@ -125,6 +126,7 @@ static void complain(const char* name, const char* what) {
 
 static void* run(void* argument) {
     const struct wait* wait = argument;
+    atomic_store(&ids[wait - waits], gettid());
     sigset_t before, after;
     sigemptyset(&before);
     sigaddset(&before, SIGUSR1);
@@ -166,6 +168,21 @@ static void wake(void) {
     syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+// Whether the kernel has put all threads to sleep, each in its call.
+static int all_sleep(void) {
+    for (int i = 0; i < WAITS; ++i) {
+        char path[64], text[512];
+        snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(&ids[i]));
+        FILE* file = fopen(path, "r");
+        if (file == NULL) return 0;
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        const char* name_end = strrchr(text, ')');
+        if (name_end == NULL || name_end[2] != 'S') return 0;
+    }
+    return 1;
+}
+
 int main(void) {
     const struct sockaddr_un any = {.sun_family = AF_UNIX};
     listener = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -181,8 +198,7 @@ int main(void) {
     sigaddset(&blocked, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &blocked, &usual);
     for (int i = 0; i < WAITS; ++i) pthread_create(&waits[i].thread, NULL, run, &waits[i]);
-    while (atomic_load(&waiting) < WAITS) usleep(1000);
-    sleep(1);  // until the last has come from there to its call
+    while (atomic_load(&waiting) < WAITS || !all_sleep()) usleep(1000);
     puts("ready");
     fflush(stdout);
     while (!atomic_load(&stopped)) sigsuspend(&usual);
