@@ -18,8 +18,8 @@ from numascape.trace.trace import Trace
 
 _NO_NAMES = frozenset({"unknown", "heap block of unknown origin", "heap", "anonymous mapping"})
 _CODE_ADDRESS = re.compile(r"(?s).*\+0x[0-9a-f]+")
-# Less is not worth a sentence.
-_WORTH_ADVICE = 0.01
+# A line of text is printed from here on. Whether anything is a finding does not depend on it.
+_MIN_ADVISED_SHARE = 0.01
 
 
 class Named(str, Enum):
@@ -98,7 +98,7 @@ def name_shares(trace: Trace) -> NameShares:
 
 def _advice(without_line: dict[str, int], every: int, own: set[str]) -> Iterable[str]:
     for module, accesses in sorted(without_line.items(), key=lambda item: (-item[1], item[0])):
-        if accesses / every < _WORTH_ADVICE:
+        if accesses / every < _MIN_ADVISED_SHARE:
             continue
         what = f"compile {module} with -g"
         if module not in own:

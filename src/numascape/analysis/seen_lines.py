@@ -25,10 +25,6 @@ from numascape.trace.format import LINE_BYTES, PAGE_LINES
 _DISTANCES = (0, 1, 2, 4)
 """Distances of lines, up to which lines count as the same if there are few samples. The last one is
 half of a part of 512 bytes."""
-_MIN_PAIRS = 3.0
-"""Smallest number of pairs of threads that chance would put on the same bytes of a line, to decide
-whether threads use the same bytes. With this number, chance gives no such pair in 5 % of all cases
-(Poisson)."""
 _ROWS = 1 << 16
 """Most rows of a table that are unpacked into bits at once."""
 
@@ -52,10 +48,17 @@ class Overlap:
         return Overlap(self.seen + other.seen, self.by_chance + other.by_chance)
 
 
-def overlap(seen_lines: pl.DataFrame, enough: float = 0.0, *, in_phases: bool = False) -> Overlap:
+def overlap(
+    seen_lines: pl.DataFrame,
+    enough: float = 0.0,
+    enough_bytes: float = 0.0,
+    *,
+    in_phases: bool = False,
+) -> Overlap:
     """The overlap of threads on the pages of a table `seen_lines`, or in each phase by itself.
 
-    Lines count as the same up to the smallest distance at which `by_chance` is `enough`.
+    Lines count as the same up to the smallest distance at which `by_chance` is `enough`. Bytes of
+    lines are compared if chance gives at least `enough_bytes` pairs of threads on the same bytes.
     """
     if seen_lines.is_empty():
         return Overlap()
@@ -69,13 +72,14 @@ def overlap(seen_lines: pl.DataFrame, enough: float = 0.0, *, in_phases: bool = 
             piece = slice(start, start + _ROWS)
             found += _at(distance, masks["lines"].to_numpy()[piece], page[piece])
         if distance == 0:
-            found = Overlap(found.seen * _share_of_same_bytes(seen_lines, key), found.by_chance)
+            same = _share_of_same_bytes(seen_lines, key, enough_bytes)
+            found = Overlap(found.seen * same, found.by_chance)
         if distance in _DISTANCES and found.by_chance >= enough:
             break
     return found
 
 
-def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str]) -> float:
+def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str], enough: float) -> float:
     """How often threads in the same line use the same bytes of it, relative to chance; at most 1.
 
     By chance, the larger of two aligned accesses contains the smaller one with a probability equal
@@ -94,7 +98,7 @@ def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str]) -> float:
     size = pl.max_horizontal(pl.col(name).bitwise_count_ones() for name in ("bytes", "bytes_then"))
     by_chance = float(pairs.select(size.sum()).item()) / LINE_BYTES
     same = pairs.filter((pl.col("bytes") & pl.col("bytes_then")) != 0).height
-    return min(1.0, same / by_chance) if by_chance >= _MIN_PAIRS else 1.0
+    return min(1.0, same / by_chance) if by_chance and by_chance >= enough else 1.0
 
 
 def _at(distance: int, masks: npt.NDArray[np.uint64], page: npt.NDArray[np.integer]) -> Overlap:

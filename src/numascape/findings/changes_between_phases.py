@@ -13,7 +13,12 @@ from numascape.analysis.page_numbers import page_numbers
 from numascape.findings.page_use import page_use
 from numascape.findings.phase_use import PhaseUse
 from numascape.findings.subject import Subject
-from numascape.findings.thresholds import MIN_DIVIDED_SHARE, MIN_DOMINANT_SHARE, MIN_PHASE_WORK
+from numascape.findings.thresholds import (
+    MIN_DIVIDED_SHARE,
+    MIN_DOMINANT_SHARE,
+    MIN_FILLED_SHARE,
+    MIN_PHASE_WORK,
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def filled_in(subject: Subject) -> int | None:
     own = touches.filter(pl.col("structure") == subject.structure)
     once = trace.phases.filter(pl.col("repetitions") == 1).select("phase")
     by_phase = own.group_by("phase").len().join(once, on="phase", how="semi")
-    most = by_phase.filter(pl.col("len") > own.height / 2)
+    most = by_phase.filter(pl.col("len") > MIN_FILLED_SHARE * own.height)
     if most.is_empty():
         return None
     phase = int(most["phase"][0])

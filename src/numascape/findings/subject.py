@@ -26,7 +26,12 @@ from numascape.findings.pattern import (
 from numascape.findings.run_facts import RunFacts
 from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage
-from numascape.findings.thresholds import MAX_REMOTE_SHARE, MIN_FOREIGN_SHARE, MIN_LINE_PAIRS
+from numascape.findings.thresholds import (
+    MAX_REMOTE_SHARE,
+    MIN_BYTE_PAIRS,
+    MIN_FOREIGN_SHARE,
+    MIN_LINE_PAIRS,
+)
 from numascape.findings.work import busiest_phase, measured_work
 from numascape.quantities import share_of
 from numascape.trace.format import PAGE_BYTES
@@ -133,12 +138,12 @@ class Subject:
     @cached_property
     def overlap(self) -> Overlap:
         """Whether its threads use the same lines of its pages in the work, as samples saw it."""
-        return overlap(self._seen_lines, MIN_LINE_PAIRS)
+        return overlap(self._seen_lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS)
 
     @cached_property
     def overlap_in_phases(self) -> Overlap:
         """Whether they do so in the same phase."""
-        return overlap(self._seen_lines, MIN_LINE_PAIRS, in_phases=True)
+        return overlap(self._seen_lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS, in_phases=True)
 
     @property
     def _seen_lines(self) -> pl.DataFrame:

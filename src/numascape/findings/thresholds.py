@@ -2,7 +2,9 @@
 """Every number that decides whether something is a finding, each with its reason.
 
 Shares are 0 to 1. bench/findings prints precision and recall of the labelled programs in
-tests/integration/findings for these numbers.
+tests/integration/findings for these numbers. Details of a method are beside it: how a large matrix
+is sampled (page_use.py), up to which distance lines are close (analysis/seen_lines.py), how far a
+directive is searched (sources.py), and the bounds of a predicted gain (line_cost.py).
 """
 
 from __future__ import annotations
@@ -33,6 +35,10 @@ MIN_FOREIGN_SHARE = 0.5
 """Share of the accesses by threads other than the local one, from which a structure counts as
 remote: most accesses then come from elsewhere."""
 
+MIN_FAR_SHARE = MIN_FOREIGN_SHARE / 2
+"""The same share for work in which the thread that touched the pages first takes part. Of two
+threads that divide the work, it does half itself: half of the rest is then half as much."""
+
 MIN_DOMINANT_SHARE = 0.75
 """Mean share of a page's busiest thread, from which a structure is partitioned among threads. Two
 threads that share a page evenly have 0.5. A structure with a stencil's halos, or with parts that
@@ -49,6 +55,10 @@ One element beside a boundary does not make two parts meet."""
 MAX_WRITTEN_SHARE = 0.01
 """Largest share of writes in the accesses of parallel work for which copies are useful. Each write
 must be repeated in every copy."""
+
+MIN_INITIAL_BYTES = 4
+"""Bytes of a structure for each write of the thread that touched it first, from which these writes
+are its initialisation, and no part of the work: the smallest usual element of a large array."""
 
 MAX_PARALLEL_SHARE = 0.95
 """Largest share of a structure's accesses in a phase by one thread, for the phase to count as work
@@ -124,6 +134,10 @@ long. In longer parts, pages with two users are not boundaries."""
 MAX_BOUNDARY_USERS = 3.0
 """Largest mean number of users of a page, for contiguous parts that share pages at their ends."""
 
+MIN_FOLLOWED_SHARE = 0.5
+"""Share of the accesses on pages that MIN_WRITERS threads write, from which the lines of these
+pages tell whether the threads have separate parts: they are then most of the work."""
+
 MAX_SHARED_LINES = 0.25
 """Share of a page's lines that several threads use, up to which the page holds separate parts of
 threads. Parts of 512 bytes that begin anywhere have a line in common with the next one at every
@@ -141,6 +155,11 @@ whether threads share lines. With this number, chance gives less than a quarter 
 MAX_LINE_OVERLAP = 0.25
 """How often samples may see two threads in the same line, relative to chance, if each thread has
 its own parts of a page. Parts of 512 bytes that begin anywhere share a line of eight."""
+
+MIN_BYTE_PAIRS = 3.0
+"""Smallest number of times that samples would see two threads on the same bytes of a line by
+chance, to decide whether they use the same bytes. With this number, chance gives no such pair in
+5 % of all cases (Poisson)."""
 
 MIN_LINE_OVERLAP = 0.5
 """The same number, from which threads share the lines of a page, although their shares of pages are
@@ -187,6 +206,10 @@ MIN_HOT_RATIO = 1.5
 """Ratio of the busiest of equally long parts to the mean, from which pages are used unevenly. The
 node of that part then needs 1.5 times the mean time."""
 
+MIN_PAGES_OF_PART = 4
+"""Used pages for each thread, from which equally long parts of a structure are compared. In shorter
+parts, one busy page decides."""
+
 MAX_HOT_SHARE = 0.25
 """Largest share of the pages that has half of the accesses, for these pages to be hot. A page among
 them is then used three times as often as another one. With even use, it is half of the pages."""
@@ -202,6 +225,10 @@ coordinates, or touches only the end of a block."""
 MIN_COMMON_WORK = 0.5
 """Share of the accesses of two threads that read, or write, the same structures, from which they do
 the same work, and can share it evenly. The stages of a pipeline do other work."""
+
+MAX_CHANGING_SHARE = 0.5
+"""Share of a phase's accesses on pages whose users change by chance, above which its load is not
+judged: most of its work then goes to whichever thread is free."""
 
 MIN_PHASE_SHARE = 0.1
 """Smallest share of the run's accesses for a phase's balance to matter. A saving of a quarter of it
@@ -290,6 +317,9 @@ those of other phases."""
 MIN_MAIN_STAGE = 2 / 3
 """Share of the work on a structure in one stage, from which this stage alone decides how threads
 share the structure: it then has twice the work of all others together."""
+
+MIN_FILLED_SHARE = 0.5
+"""Share of a structure's pages that a phase touched first, above which this phase filled it."""
 
 MIN_CHANGED_SHARE = 0.4
 """Share of the use of pages that has one main user in one phase and another in the other phase,

@@ -93,7 +93,7 @@ def test_threads_that_use_other_bytes_of_the_same_lines_do_not_meet() -> None:
         ]
         return pl.concat(rows)
 
-    assert overlap(of_two((0xFF, 0xFF00), 32)) == Overlap(0, 16)
+    assert overlap(of_two((0xFF, 0xFF00), 32), enough_bytes=3) == Overlap(0, 16)
     assert overlap(of_two((0xFF, 0xFF), 32)) == Overlap(32, 16)
     # Of too few lines, this is not known.
-    assert overlap(of_two((0xFF, 0xFF00), 23)).seen == 23
+    assert overlap(of_two((0xFF, 0xFF00), 23), enough_bytes=3).seen == 23

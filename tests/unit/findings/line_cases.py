@@ -38,6 +38,21 @@ def parts_are_separate(shared: float, writers: int = 4) -> bool:
     return Kind.PAGE_FALSE_SHARING in kinds(run_of(pattern))
 
 
+def lines_are_followed(share: float) -> bool:
+    """Four threads write this share of the pages, and only read the other ones; none takes a line.
+
+    All pages have as many accesses.
+    """
+    pattern, s = Pattern("lines", 4), 0
+    pattern.structure("A", 64)
+    page, thread = np.arange(64)[None, :], np.arange(4)[:, None]
+    writes = np.where(page < round(64 * share), 20_000, 0)
+    pattern.access(s, page, thread, 40_000 - writes, writes)
+    pattern.touch(s, np.arange(64), 0)
+    pattern.take_lines(s, 0, (0, 1), (1, 1, 1))
+    return Kind.PAGE_FALSE_SHARING in kinds(run_of(pattern))
+
+
 def is_false(share: float) -> bool:
     pattern, s = used_by_all(64, 4)
     pattern.take_lines(s, 0, (0, 1), (50_000, 1000, round(1000 * (1 - share))))

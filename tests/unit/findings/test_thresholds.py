@@ -6,7 +6,9 @@ The numbers are written out here, so that a changed threshold is noticed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -16,6 +18,7 @@ from unit.findings import fill_cases as fills
 from unit.findings import line_cases as lines
 from unit.findings import moving_cases as moving
 from unit.findings import node_cases as nodes
+from unit.findings import part_cases as parts
 from unit.findings import pattern_cases as patterns
 from unit.findings import run_cases as runs
 from unit.findings import seen_line_cases as seen
@@ -39,10 +42,12 @@ CASES = {
     "MIN_SERIAL_SHARE": Case(runs.first_touch_is_serial, 0.79, 0.81, True),
     "MAX_LINES_PER_ACCESS": Case(runs.fetches_few_lines, 1 / 130, 1 / 126, False),
     "MIN_FOREIGN_SHARE": Case(runs.is_used_elsewhere, 0.49, 0.51, True),
+    "MIN_FAR_SHARE": Case(parts.is_far, 0.24, 0.26, True),
     "MIN_DOMINANT_SHARE": Case(patterns.is_split, 0.74, 0.76, True),
     "MAX_EVEN_SHARE_RATIO": Case(patterns.is_shared_by_all, 1.73, 1.77, False),
     "MIN_USER_SHARE": Case(patterns.is_user, 0.049, 0.051, True),
     "MAX_WRITTEN_SHARE": Case(runs.is_read_mostly, 0.0095, 0.0105, False),
+    "MIN_INITIAL_BYTES": Case(parts.writes_are_initial, 3.9, 4.1, True),
     "MAX_PARALLEL_SHARE": Case(runs.works_in_parallel, 0.945, 0.955, False),
     "MIN_WORK_OF_INITIALISER": Case(runs.initialiser_works, 0.49, 0.51, True),
     "MAX_WORK_OF_INITIALISER": Case(runs.initialiser_works, 3.95, 4.05, False),
@@ -60,10 +65,12 @@ CASES = {
     "MIN_PART_ENDS": Case(patterns.parts_are_short, 14 / 54, 14 / 46, True),
     "MIN_ORDERED_PAGES": Case(patterns.order_is_known, 63, 64, True),
     "MAX_BOUNDARY_USERS": Case(patterns.few_users_at_boundaries, 2.97, 3.03, False),
+    "MIN_FOLLOWED_SHARE": Case(lines.lines_are_followed, 31 / 64, 33 / 64, True),
     "MAX_SHARED_LINES": Case(lines.parts_are_separate, 15.5 / 64, 16.5 / 64, False),
     "MIN_WRITERS": Case(lambda writers: lines.parts_are_separate(0.1, int(writers)), 1, 2, True),
     "MIN_LINE_PAIRS": Case(seen.pairs_are_enough, 15.8, 16.1, True),
     "MAX_LINE_OVERLAP": Case(seen.lines_are_own, 4 / 16, 5 / 16, False),
+    "MIN_BYTE_PAIRS": Case(seen.bytes_are_compared, 2.9, 3.1, True),
     "MIN_LINE_OVERLAP": Case(seen.regular_shares_are_parts, 7 / 16, 8 / 16, False),
     "MIN_HOME_SHARE": Case(seen.is_home, 0.24, 0.26, True),
     "MIN_GUEST_SHARE": Case(seen.is_guest, 0.049, 0.051, True),
@@ -76,10 +83,12 @@ CASES = {
     "MIN_TRANSFERS": Case(lines.are_enough, 999, 1000, True),
     "MIN_JUDGED": Case(lines.are_known, 99, 100, True),
     "MIN_HOT_RATIO": Case(runs.is_hot, 1.48, 1.52, True),
+    "MIN_PAGES_OF_PART": Case(parts.parts_are_long_enough, 255 / 64, 4, True),
     "MAX_HOT_SHARE": Case(runs.is_concentrated, 0.245, 0.26, False),
     "MIN_IMBALANCE": Case(lambda ratio: runs.imbalanced(ratio, 0.5), 1.39, 1.41, True),
     "MIN_COMMON_WORK": Case(streams.does_the_same_work, 0.49, 0.51, True),
     "MAX_IDLE_RATIO": Case(patterns.takes_part, 0.099, 0.101, True),
+    "MAX_CHANGING_SHARE": Case(parts.load_is_judged, 0.49, 0.51, False),
     "MIN_PHASE_SHARE": Case(lambda share: runs.imbalanced(2.0, share), 0.098, 0.102, True),
     "MIN_DISPLACED_PAGES": Case(nodes.thread_moved, 5, 6, True),
     "MIN_USER_SPREAD": Case(patterns.users_are_drawn, 0.0147, 0.0153, True),
@@ -101,6 +110,7 @@ CASES = {
     "MIN_MAIN_STAGE": Case(stages.is_shared_if_looked_up, 0.65, 0.68, True),
     "MIN_WRITERS_IN_TURN": Case(moving.writers_change, 19 / 40, 21 / 40, True),
     "MIN_PHASE_WORK": Case(runs.phase_counts, 0.09, 0.11, True),
+    "MIN_FILLED_SHARE": Case(parts.phase_fills, 0.49, 0.51, True),
     "MIN_CHANGED_SHARE": Case(runs.users_change_enough, 0.39, 0.41, True),
     "MIN_DIVIDED_SHARE": Case(runs.divided_phases_matter, 0.49, 0.51, True),
     "MIN_HUGE_PAGES": Case(runs.has_huge_pages, 2047 / 512, 4, True),
@@ -133,3 +143,14 @@ def test_a_main_thread_oversees_from_nine_tenths_of_the_pages() -> None:
 
 def test_each_threshold_has_its_case() -> None:
     assert {name for name in vars(thresholds) if name.isupper()} == set(CASES)
+
+
+def test_no_other_file_of_the_findings_has_a_limit_of_its_own() -> None:
+    folder = Path(thresholds.__file__).parent
+    files = {path.name: path.read_text() for path in folder.rglob("*.py")}
+    limits = {
+        name
+        for name, text in files.items()
+        if re.search(r"^_?(MIN|MAX|LEAST|MOST)_?\w*(: \w+)? = ", text, re.MULTILINE)
+    }
+    assert limits == {"thresholds.py"}

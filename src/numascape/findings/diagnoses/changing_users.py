@@ -22,7 +22,7 @@ from numascape.findings.thresholds import (
     MIN_CHANGED_SHARE,
     MIN_DIVIDED_SHARE,
     MIN_DRAWN_ACCESSES,
-    MIN_FOREIGN_SHARE,
+    MIN_FAR_SHARE,
     MIN_SERIAL_SHARE,
     MIN_USER_SPREAD,
     MIN_WRITERS_IN_TURN,
@@ -229,7 +229,7 @@ def _taken_by_pool(subject: Subject) -> bool:
     return (
         subject.pattern is Pattern.SPLIT
         and subject.whole.first_toucher_share < MIN_SERIAL_SHARE
-        and subject.far_from(MIN_FOREIGN_SHARE / 2)
+        and subject.far_from(MIN_FAR_SHARE)
         and users_change(subject.use)
     )
 

@@ -14,6 +14,7 @@ from numascape.findings.thresholds import (
     DEFAULT_CACHE_BYTES,
     MAX_HOT_SHARE,
     MIN_HOT_RATIO,
+    MIN_PAGES_OF_PART,
     sureness,
 )
 from numascape.quantities import percent
@@ -26,7 +27,7 @@ def diagnose(subject: Subject) -> Finding | None:
         return None
     use, parts = subject.use, len(subject.threads)
     # The pages of several instances have no common order.
-    if subject.row["instances"] != 1 or len(use.page) < 4 * parts:
+    if subject.row["instances"] != 1 or len(use.page) < MIN_PAGES_OF_PART * parts:
         return None
     pages = int(subject.row["pages"])
     heaviest = heaviest_part(use, pages, parts)

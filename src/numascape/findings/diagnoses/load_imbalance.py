@@ -13,6 +13,7 @@ from numascape.findings.pattern import Pattern
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import (
+    MAX_CHANGING_SHARE,
     MAX_IDLE_RATIO,
     MIN_COMMON_WORK,
     MIN_IMBALANCE,
@@ -181,7 +182,7 @@ def _users_change(run: Run, phase: int) -> bool:
             continue
         if subject.pattern is Pattern.CHANGING or subject.is_dealt_out:
             changing += count
-    return 2 * changing > int(by_structure["count"].sum())
+    return changing > MAX_CHANGING_SHARE * int(by_structure["count"].sum())
 
 
 def _even_out(run: Run, place: Place | None, schedule: Schedule | None) -> str:

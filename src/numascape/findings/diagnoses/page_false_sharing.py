@@ -23,6 +23,7 @@ from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
     MIN_BOUNDARY_SHARE,
     MIN_FALSE_SHARING,
+    MIN_FOLLOWED_SHARE,
     MIN_JUDGED,
     MIN_WRITERS,
     sureness,
@@ -87,7 +88,7 @@ def shared_lines(subject: Subject) -> float | None:
         writers=pl.col("thread").filter(pl.col("writes") > 0).n_unique(),
     )
     written = pages.filter(pl.col("writers") >= MIN_WRITERS)
-    if 2 * int(written["count"].sum()) < int(pages["count"].sum()):
+    if int(written["count"].sum()) < MIN_FOLLOWED_SHARE * int(pages["count"].sum()):
         return None
     own = trace.transfers.filter(pl.col("structure") == subject.structure)
     known = written.join(shared_lines_of_pages(own), on=PAGE, how="left")

@@ -8,7 +8,7 @@ from numascape.findings.description import who_touched
 from numascape.findings.finding import Evidence, Figure, Finding, Kind
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
-from numascape.findings.thresholds import MIN_FOREIGN_SHARE, MIN_SERIAL_SHARE, sureness
+from numascape.findings.thresholds import MIN_FAR_SHARE, MIN_SERIAL_SHARE, sureness
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -18,7 +18,7 @@ def diagnose(subject: Subject) -> Finding | None:
     if not serial or subject.pattern not in (Pattern.SPLIT, Pattern.PARTS_SHARE_PAGES):
         return None
     # With two threads, the one that initialised everything does half of the work itself.
-    if not subject.far_from(MIN_FOREIGN_SHARE / 2):
+    if not subject.far_from(MIN_FAR_SHARE):
         return None
     others = tuple(t for t in subject.threads if t != facts.first_toucher)
     return Finding(

@@ -15,7 +15,7 @@ from numascape.findings.diagnoses.shared_written import already_spread, written_
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
 from numascape.findings.subject import Subject
 from numascape.findings.thread_groups import has_separate_groups
-from numascape.findings.thresholds import MAX_WRITTEN_SHARE, MIN_FOREIGN_SHARE
+from numascape.findings.thresholds import MAX_WRITTEN_SHARE, MIN_FAR_SHARE
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -23,7 +23,7 @@ def diagnose(subject: Subject) -> Finding | None:
     if not subject.is_shared_by_groups or already_spread(subject):
         return None
     # If two threads share a page, the one that touched it first does half of the work.
-    if not subject.far_from(MIN_FOREIGN_SHARE / 2):
+    if not subject.far_from(MIN_FAR_SHARE):
         return None
     return Finding(
         kind=Kind.SHARED_BY_GROUPS,

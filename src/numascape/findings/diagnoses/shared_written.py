@@ -14,6 +14,7 @@ from numascape.findings.thresholds import (
     MAX_EVEN_SHARE_RATIO,
     MAX_INTERLEAVED_RATIO,
     MAX_WRITTEN_SHARE,
+    MIN_INITIAL_BYTES,
     sureness,
 )
 from numascape.trace.counting import has_memory_lines
@@ -22,8 +23,6 @@ _LINES_TELL = (
     "If each thread has its own parts of a page, such as a quarter of each row, counts of pages "
     "cannot show it. Record with `--traffic`: the finding is then page-level false sharing."
 )
-_ELEMENT = 4
-"""Bytes of the smallest usual element of a large array."""
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -82,7 +81,7 @@ def written_share(subject: Subject) -> float:
     accesses = int(rows["reads"].sum()) + writes
     own = rows.clear() if toucher is None else rows.filter(pl.col("thread") == toucher)
     initial = int(own["writes"].sum())
-    if initial * _ELEMENT <= subject.touched_bytes:
+    if initial * MIN_INITIAL_BYTES <= subject.touched_bytes:
         writes, accesses = writes - initial, accesses - initial
     return writes / accesses if accesses else 0.0
 
