@@ -17,8 +17,8 @@ from integration import test_counts_loops as loops
 from integration import test_counts_processes as processes
 from integration import test_counts_structures as structures
 from integration import test_counts_threads as threads
-from integration import test_lines as lines
 from integration import test_phases as phases
+from integration import test_source_lines as lines
 
 
 @pytest.fixture(scope="module")

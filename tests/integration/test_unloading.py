@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from integration import test_lines as lines
+from integration import test_source_lines as lines
 
 ROUNDS = 3
 

@@ -28,7 +28,7 @@ class CodeOfLargeFrames {
         }
         SpinGuard guard(lock_);
         const uint32_t count = count_.load(std::memory_order_relaxed);
-        if (count < kMost) {
+        if (count < kMax) {
             functions_[count] = {start, end};
             count_.store(count + 1, std::memory_order_release);
         }
@@ -49,10 +49,10 @@ class CodeOfLargeFrames {
         uint64_t start;
         uint64_t end;
     };
-    static constexpr uint32_t kMost = 1024;
+    static constexpr uint32_t kMax = 1024;
     SpinLock lock_;
     std::atomic<uint32_t> count_{0};
-    Function functions_[kMost];
+    Function functions_[kMax];
 };
 
 CodeOfLargeFrames code;

@@ -5,7 +5,7 @@
 // -directory DIR        where the shards go
 // -no-stack             accesses relative to the stack pointer are not counted
 // -files SOCKET SECRET  the server of files, for a process that may not create them
-// -no-lines             it is not recorded which instructions touch which structure
+// -no-source-lines      it is not recorded which instructions touch which structure
 // -attached             the program was running before
 // -no-regions           parallel regions are no phases
 // -no-marks             the program's marks are no phases
@@ -47,8 +47,8 @@ bool parse_options(int argc, const char* argv[]) {
             i += 2;
         } else if (option == "-no-stack") {
             options.count_stack = false;
-        } else if (option == "-no-lines") {
-            options.lines = false;
+        } else if (option == "-no-source-lines") {
+            options.source_lines = false;
         } else if (option == "-attached") {
             options.attached = true;
         } else if (option == "-no-regions") {

@@ -28,7 +28,7 @@ namespace numascape {
 struct ClientOptions {
     char directory[1024];  // where shards go
     bool count_stack;
-    bool lines;           // find out which instructions touch what
+    bool source_lines;    // find out which instructions touch what
     bool attached;        // the program was running before us
     bool regions;         // parallel regions are phases
     bool marks;           // so are the program's marks

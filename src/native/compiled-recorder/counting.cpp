@@ -173,7 +173,7 @@ namespace {
 bool begin_sample(ThreadRecorder* recorder, PageCounter* page_counters, const Site* site,
                   const CompiledModule& module) {
     const uint32_t number = number_of(site, module);
-    if (recorder == nullptr || !options.lines || page_counters == recorder->sampling.table) {
+    if (recorder == nullptr || !options.source_lines || page_counters == recorder->sampling.table) {
         counter_at<BlockCounter>(page_counters, number).left = kNeverAgain;
         return false;
     }
@@ -267,7 +267,7 @@ CALLED void numascape_range(const NestCounts* nest, uint64_t start, const Site* 
         count(RangeCounter<true, true>{*recorder, table.page_counters, reads, writes, code,
                                        writing.nested()});
     }
-    if (options.lines && !sites_lost && !writing.nested()) {
+    if (options.source_lines && !sites_lost && !writing.nested()) {
         note_range(*recorder, table, site, *module, *nest, start);
     }
 }

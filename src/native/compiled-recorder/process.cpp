@@ -57,7 +57,7 @@ bool find_options() {
     }
     append_text(options.directory, directory, sizeof options.directory);
     const std::string_view words = text != nullptr ? text : "";
-    options.lines = words.find("-no-lines") == std::string_view::npos;
+    options.source_lines = words.find("-no-source-lines") == std::string_view::npos;
     options.regions = words.find("-no-regions") == std::string_view::npos;
     options.marks = words.find("-no-marks") == std::string_view::npos;
     options.faults = words.find("-faults") != std::string_view::npos;
@@ -321,7 +321,7 @@ bool end_calls() {
     const ReentrancyGuard inside;
     spare_counters();
     finish_shard(kShardEnded);
-    options.lines = false;
+    options.source_lines = false;
     failed = true;
     opened.store(false);
     shard.make_no_calls(thread_state.recorder);

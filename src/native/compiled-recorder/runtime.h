@@ -20,12 +20,12 @@
 namespace numascape {
 
 struct RuntimeOptions {
-    char directory[1024];   // where shards go; "": nothing is recorded
-    bool lines = true;      // find out which source lines access what
-    bool regions = true;    // parallel regions are phases
-    bool marks = true;      // so are the program's marks
-    uint64_t every_ns = 0;  // so are time slices; 0 = no
-    bool faults = false;    // page faults are recorded from outside: count nothing
+    char directory[1024];      // where shards go; "": nothing is recorded
+    bool source_lines = true;  // find out which source lines access what
+    bool regions = true;       // parallel regions are phases
+    bool marks = true;         // so are the program's marks
+    uint64_t every_ns = 0;     // so are time slices; 0 = no
+    bool faults = false;       // page faults are recorded from outside: count nothing
 };
 
 extern RuntimeOptions options;

@@ -42,10 +42,10 @@ class AccessesAhead {
 
   private:
     // A loop may have another loop in it.
-    static constexpr int kMostInstructions = 256;
-    static constexpr size_t kMostDecoded = 1 << 16;
+    static constexpr int kMaxInstructions = 256;
+    static constexpr size_t kMaxDecoded = 1 << 16;
     struct Decoded {
-        std::array<std::byte, MemoryOfProcesses::kMostBytes> bytes{};
+        std::array<std::byte, MemoryOfProcesses::kMaxBytes> bytes{};
         size_t length = 0;  // 0 if it is no instruction
         instr_noalloc_t room;
         instr_t* instruction = nullptr;

@@ -35,7 +35,7 @@ void ClockSamples::add(const FaultEntry& entry, const SampledRegisters& sampled,
     const auto process = static_cast<pid_t>(entry.pid);
     if (const auto address = address_by_memory(process, sampled, chosen, access.pc)) {
         emit(access, *address, 1);
-    } else if (owed_.size() < kMostOwing) {
+    } else if (owed_.size() < kMaxOwing) {
         ++owed_[{entry.pid, entry.tid, access.pc}];
     }
 }
@@ -63,7 +63,7 @@ uint32_t ClockSamples::pay(const Owing& owing) {
     if (owed == owed_.end()) {
         return 0;
     }
-    const uint32_t paid = std::min(owed->second, kMostPaid);
+    const uint32_t paid = std::min(owed->second, kMaxPaid);
     owed->second -= paid;
     if (owed->second == 0) {
         owed_.erase(owed);

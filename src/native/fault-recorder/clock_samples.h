@@ -41,10 +41,10 @@ class ClockSamples {
             return std::hash<uint64_t>()(owing.pc * 31 + owing.tid);
         }
     };
-    static constexpr size_t kMostOwing = 1 << 16;
+    static constexpr size_t kMaxOwing = 1 << 16;
     // A sample counts for at most this many others: with more, the result would seem more certain
     // than it is.
-    static constexpr uint32_t kMostPaid = 4;
+    static constexpr uint32_t kMaxPaid = 4;
 
     uint32_t pay(const Owing& owing);
     // The address of access `number` ahead, with what is in memory now.

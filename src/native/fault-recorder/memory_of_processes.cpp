@@ -13,7 +13,7 @@ void MemoryOfProcesses::begin_round() {
 }
 
 std::span<const std::byte> MemoryOfProcesses::at(pid_t process, uint64_t address) {
-    if (pages_.size() > kMostPages) {
+    if (pages_.size() > kMaxPages) {
         pages_.clear();
     }
     const Page& first = page(process, address / kPageBytes);
@@ -21,9 +21,9 @@ std::span<const std::byte> MemoryOfProcesses::at(pid_t process, uint64_t address
         return {};
     }
     const size_t offset = address % kPageBytes;
-    const size_t here = std::min(kMostBytes, kPageBytes - offset);
+    const size_t here = std::min(kMaxBytes, kPageBytes - offset);
     const std::span<const std::byte> begin(first.bytes.data() + offset, here);
-    if (here == kMostBytes) {
+    if (here == kMaxBytes) {
         return begin;
     }
     const Page& next = page(process, address / kPageBytes + 1);
@@ -31,7 +31,7 @@ std::span<const std::byte> MemoryOfProcesses::at(pid_t process, uint64_t address
         return begin;
     }
     std::copy(begin.begin(), begin.end(), across_.begin());
-    std::copy_n(next.bytes.begin(), kMostBytes - here, across_.begin() + here);
+    std::copy_n(next.bytes.begin(), kMaxBytes - here, across_.begin() + here);
     return across_;
 }
 

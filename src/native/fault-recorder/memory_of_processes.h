@@ -19,12 +19,12 @@ namespace numascape {
 // Copies of pages. A process needs the same permission for this as for process_vm_readv(2).
 class MemoryOfProcesses {
   public:
-    static constexpr size_t kMostBytes = 16;
-    static_assert(kMostBytes >= os::kMaxInstructionBytes);
+    static constexpr size_t kMaxBytes = 16;
+    static_assert(kMaxBytes >= os::kMaxInstructionBytes);
 
     // Memory may have changed: pages are read again, but the copies of ended processes stay.
     void begin_round();
-    // Up to kMostBytes from this address on; empty if they cannot be read. Valid until the next
+    // Up to kMaxBytes from this address on; empty if they cannot be read. Valid until the next
     // call.
     std::span<const std::byte> at(pid_t process, uint64_t address);
     // The number of 1 to 8 bytes at this address.
@@ -32,7 +32,7 @@ class MemoryOfProcesses {
 
   private:
     static constexpr uint64_t kPageBytes = 4096;
-    static constexpr size_t kMostPages = 4096;  // 16 MiB
+    static constexpr size_t kMaxPages = 4096;  // 16 MiB
     struct Page {
         std::array<std::byte, kPageBytes> bytes;
         uint64_t round = 0;
@@ -52,7 +52,7 @@ class MemoryOfProcesses {
 
     std::unordered_map<Place, Page, Hash> pages_;
     uint64_t round_ = 1;
-    std::array<std::byte, kMostBytes> across_{};  // bytes on two pages
+    std::array<std::byte, kMaxBytes> across_{};  // bytes on two pages
 };
 
 }  // namespace numascape

@@ -40,8 +40,8 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 // otherwise a copy.
 class CallStackLog::StackWords {
   public:
-    StackWords(const ThreadRecorder& recorder, uint64_t start, ExchangedWord exchanged)
-        : start_(start), exchanged_(exchanged) {
+    StackWords(const ThreadRecorder& recorder, uint64_t start, HijackedWord hijacked)
+        : start_(start), hijacked_(hijacked) {
         if (start >= recorder.stack_start && start < recorder.stack_end) {
             words_ = reinterpret_cast<const uint64_t*>(start);
             count_ = (recorder.stack_end - start) / sizeof(uint64_t);
@@ -76,11 +76,11 @@ class CallStackLog::StackWords {
 
   private:
     uint64_t own(uint64_t word) const {
-        return exchanged_.word != 0 && word == exchanged_.word ? exchanged_.original : word;
+        return hijacked_.word != 0 && word == hijacked_.word ? hijacked_.original : word;
     }
 
     const uint64_t start_;
-    const ExchangedWord exchanged_;
+    const HijackedWord hijacked_;
     const uint64_t* words_;
     size_t count_;
     uint64_t copy_[kCopiedBytes / sizeof(uint64_t)];
@@ -274,11 +274,11 @@ uint64_t CallStackLog::mix_code_words(const StackWords& stack, const Walk& walke
 
 uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters& registers,
                                 uint64_t pc, uint64_t stack_pointer, uint64_t bytes,
-                                ExchangedWord exchanged) {
+                                HijackedWord hijacked) {
     if (!shard_.makes_calls()) {
         return 0;
     }
-    const StackWords stack(recorder, stack_pointer, exchanged);
+    const StackWords stack(recorder, stack_pointer, hijacked);
     Walk walked;
     walked.stack_pointer = stack_pointer;
     walk(stack, {pc, stack_pointer, frame_pointer(registers)}, walked);

@@ -29,7 +29,7 @@ namespace numascape {
 
 // A word on a stack that stands for the program's own one, such as a return address; 0: there is
 // none.
-struct ExchangedWord {
+struct HijackedWord {
     uint64_t word = 0;
     uint64_t original = 0;
 };
@@ -55,7 +55,7 @@ class CallStackLog {
     // process allows no system calls. For an allocation of at least a page (`bytes`), it includes
     // the Python functions that the thread executes.
     uint64_t identify(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
-                      uint64_t stack_pointer, uint64_t bytes, ExchangedWord exchanged = {});
+                      uint64_t stack_pointer, uint64_t bytes, HijackedWord hijacked = {});
     // DWARF's canonical frame address of the code at `pc`; 0 = unknown.
     uint64_t frame_address(uint64_t pc, uint64_t stack_pointer, uint64_t frame_pointer);
     // The code around `pc` with one description of its frames; false if there is none.

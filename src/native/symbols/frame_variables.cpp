@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 // Variables of different blocks can have the same memory. The name contains at most this many of
 // them; if there are more, it ends with "others".
-constexpr std::size_t kMostNames = 3;
+constexpr std::size_t kMaxNames = 3;
 
 // Compilers move the instruction that makes room for an array among those of the next lines.
 // Further away, it may be that of alloca, which Fortran does not have.
@@ -182,7 +182,7 @@ void join(FrameVariable& one, const FrameVariable& other) {
     }
     const std::string padded = separator + one.name + separator;
     if (padded.find(separator + other.name + separator) != std::string::npos) return;
-    if (names < kMostNames) {
+    if (names < kMaxNames) {
         one.name += separator + other.name;
     } else if (!one.name.ends_with("others")) {
         one.name += separator + "others";

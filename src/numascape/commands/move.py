@@ -204,11 +204,11 @@ def _write_undo(wanted: Move, output: Path | None) -> None:
 def _move_and_account(
     wanted: Move, rate: float | None, shared: bool, quiet: bool
 ) -> tuple[Account, ThreadResults | None]:
-    from numascape.live.execution import carry_out
+    from numascape.live.execution import apply_move
     from numascape.signals import signals_noted
 
     with signals_noted() as noted, terminal.amounts(quiet) as show:
-        return carry_out(
+        return apply_move(
             wanted,
             None if rate is None else rate * 1e6,
             shared,

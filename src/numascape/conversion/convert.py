@@ -12,7 +12,6 @@ import polars as pl
 
 from numascape.conversion import kernel_accesses, seen_lines, transfers
 from numascape.conversion.inherited_memory import join_inherited
-from numascape.conversion.lines import joined_lines, merged
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
 from numascape.conversion.phases import run_phases
@@ -20,6 +19,7 @@ from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shard_groups import Member, ShardGroup, shard_groups
 from numascape.conversion.shards import Shard, read_shards
 from numascape.conversion.shared_memory import join_shared
+from numascape.conversion.source_lines import joined_lines, merged
 from numascape.conversion.structures import StructureTable
 from numascape.conversion.symbol_cache import limited, symbol_cache
 from numascape.conversion.threads import thread_table

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.conversion.kernel_accesses import kernel_access_table
-from numascape.conversion.lines import Samples, Sites, count_lines, samples_in_modules
 from numascape.conversion.module_pages import divide_among_variables
 from numascape.conversion.names import Names
 from numascape.conversion.phases import ProcessPhases, process_phases
@@ -17,6 +16,7 @@ from numascape.conversion.places import PLACE, last_of_each, sum_of_each
 from numascape.conversion.seen_lines import seen_line_table
 from numascape.conversion.shard_groups import ShardGroup
 from numascape.conversion.shards import SCATTERED
+from numascape.conversion.source_lines import Samples, Sites, count_lines, samples_in_modules
 from numascape.conversion.structures import (
     StructureTable,
     module_structures,

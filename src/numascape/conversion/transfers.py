@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import polars as pl
 
-from numascape.conversion.lines import PlacesOf
 from numascape.conversion.shard_groups import ShardGroup
 from numascape.conversion.shards import SMALL, UNKNOWN
+from numascape.conversion.source_lines import PlacesOf
 from numascape.trace.format import LINE_BYTES, PAGE_BYTES
 from numascape.trace.schema import SCHEMAS
 

@@ -37,7 +37,7 @@ from numascape.quantities import share_of
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.once import kept_with
 
-LINES = "memory_lines"
+MEMORY_LINES = "memory_lines"
 """The column of a trace's accesses with the lines from memory, if they were counted."""
 
 
@@ -236,7 +236,7 @@ class Subject:
         return min(pages, self.row["size"]) if self.row["instances"] == 1 else pages
 
     @cached_property
-    def lines(self) -> pl.DataFrame:
+    def source_lines(self) -> pl.DataFrame:
         """The rows of `source_lines` for the structure, in the phases with work on it."""
         phases = self.rows["phase"].unique().to_list()
         own = self.run.trace.source_lines.filter(pl.col("structure") == self.structure)
@@ -245,7 +245,7 @@ class Subject:
     @cached_property
     def used_at(self) -> Place | None:
         """The loop or line with most of the work; None if nothing is known."""
-        return self.run.sources.busiest(self.lines)
+        return self.run.sources.busiest(self.source_lines)
 
     @cached_property
     def main_phase(self) -> int | None:

@@ -34,7 +34,7 @@ def _free_name(move: Move) -> Path:
     raise NumascapeError(f"there are too many files {base}-*.undo: name another one with -o")
 
 
-def carry_out(
+def apply_move(
     move: Move,
     bytes_per_s: float | None,
     shared: bool,

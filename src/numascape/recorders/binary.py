@@ -19,7 +19,7 @@ def client_options(options: RecordOptions) -> str:
     """The options of the DynamoRIO client, as its launcher passes them; `options` are decided."""
     words = [] if options.stack else ["-no-stack"]
     if not options.source_lines:
-        words.append("-no-lines")
+        words.append("-no-source-lines")
     if not options.records_regions:
         words.append("-no-regions")
     if not options.records_marks:

@@ -47,12 +47,12 @@ from numascape.report.instances import (
     with_instances,
 )
 from numascape.report.laid_out import describe_layout, recorded_and_machine
-from numascape.report.lines import lay_out_lines, shown_lines
 from numascape.report.machine import on_machine, shown_machine
 from numascape.report.memory_lines import line_traffic, lines_of_structures, measure_memory_lines
 from numascape.report.phases import PHASES, ShownPhases, shown_phases, shown_spans
 from numascape.report.run import plain, shown_run, shown_threads
 from numascape.report.sharing import measure_sharing
+from numascape.report.source_lines import lay_out_lines, shown_lines
 from numascape.report.sources import loops_around, ranked_lines, source_windows
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace

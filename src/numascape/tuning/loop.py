@@ -11,7 +11,7 @@ from typing import Literal
 from numascape.comparison.measures import NodeAccesses, RunMeasures, measure_run
 from numascape.errors import NumascapeError
 from numascape.live.affinity import ThreadResults
-from numascape.live.execution import carry_out, save_undo
+from numascape.live.execution import apply_move, save_undo
 from numascape.live.moving import Account
 from numascape.live.plans import Move, move_back
 from numascape.live.targets import TargetProcess
@@ -130,7 +130,7 @@ def apply(request: Request, effects: Effects, outcome: Outcome) -> Iterator[Outc
     move = outcome.advice.move
     path = save_undo(move, request.undo)
     effects.say(f"wrote {path}; `numascape move --undo` moves everything back with it")
-    done = _carried_out(request, effects, move)
+    done = _apply(request, effects, move)
     outcome = replace(outcome, undo=path, done=done)
     if done.account.ending == "the process has ended":
         yield replace(outcome, ending="the process has ended")
@@ -167,14 +167,14 @@ def _judged(request: Request, effects: Effects, outcome: Outcome) -> Outcome:
 def _taken_back(request: Request, effects: Effects, outcome: Outcome) -> Done:
     assert outcome.undo is not None
     effects.say("Taking the move back")
-    return _carried_out(request, effects, move_back(read_undo(outcome.undo)))
+    return _apply(request, effects, move_back(read_undo(outcome.undo)))
 
 
-def _carried_out(request: Request, effects: Effects, move: Move) -> Done:
+def _apply(request: Request, effects: Effects, move: Move) -> Done:
     def shows(size: int) -> None:
         effects.shows(move, size)
 
-    return Done(*carry_out(move, request.rate, request.shared, effects.is_stopped, shows))
+    return Done(*apply_move(move, request.rate, request.shared, effects.is_stopped, shows))
 
 
 def _observed(request: Request, effects: Effects, name: str) -> Trace:

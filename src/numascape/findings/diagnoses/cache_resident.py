@@ -7,7 +7,7 @@ from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
-from numascape.findings.subject import LINES, Subject
+from numascape.findings.subject import MEMORY_LINES, Subject
 from numascape.findings.thresholds import (
     DEFAULT_CACHE_BYTES,
     MAX_LINES_PER_ACCESS,
@@ -37,8 +37,8 @@ def is_cache_resident(subject: Subject) -> bool:
     size, again = subject.footprint.size, subject.footprint.reuse
     if size > DEFAULT_CACHE_BYTES:
         return False
-    if LINES in subject.rows.columns:
-        return int(subject.rows[LINES].sum()) <= MAX_LINES_PER_ACCESS * subject.working
+    if MEMORY_LINES in subject.rows.columns:
+        return int(subject.rows[MEMORY_LINES].sum()) <= MAX_LINES_PER_ACCESS * subject.working
     if again < MIN_REUSE:
         return False
     hotter = (

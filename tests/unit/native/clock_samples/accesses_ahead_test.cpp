@@ -178,7 +178,7 @@ dr_mcontext_t context_of(const user_regs_struct& r) {
 // The accesses of the next instruction, with addresses from the actual registers.
 std::vector<Access> actual(pid_t process, const user_regs_struct& r, MemoryOfProcesses& memory) {
     const auto bytes = memory.at(process, r.rip);
-    std::array<std::byte, MemoryOfProcesses::kMostBytes> copy{};
+    std::array<std::byte, MemoryOfProcesses::kMaxBytes> copy{};
     std::copy(bytes.begin(), bytes.end(), copy.begin());
     instr_t instruction;
     instr_init(GLOBAL_DCONTEXT, &instruction);

@@ -239,7 +239,8 @@ dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bo
         state->plan.groups = state->plan.specials = 0;  // our own code
     }
     state->scratch = choose_block_scratch(state->plan, any_flags_needed(state->plan));
-    state->scratch.number = options.lines ? number_block(drcontext, tag, state->plan) : kNoBlock;
+    state->scratch.number =
+        options.source_lines ? number_block(drcontext, tag, state->plan) : kNoBlock;
     state->scratch.head = state->scratch.number;
     *user_data = state;
     return DR_EMIT_DEFAULT;

@@ -8,7 +8,7 @@
 namespace numascape {
 namespace {
 
-constexpr size_t kMostReturns = 16;
+constexpr size_t kMaxReturns = 16;
 
 // Execution continues in the kernel, or at an unknown place.
 bool leaves_the_code(instr_t* instruction) {
@@ -32,7 +32,7 @@ const std::vector<AccessAhead>& AccessesAhead::of(pid_t process, const SampledRe
     std::vector<uint64_t> returns;
     uint64_t pc = sampled.pc;
     bool is_assumed = false;
-    for (int i = 0; i < kMostInstructions; ++i) {
+    for (int i = 0; i < kMaxInstructions; ++i) {
         Decoded* decoded = decode(process, pc);
         if (decoded == nullptr || leaves_the_code(decoded->instruction)) {
             break;
@@ -50,7 +50,7 @@ const std::vector<AccessAhead>& AccessesAhead::of(pid_t process, const SampledRe
             }
             is_assumed = is_assumed || !taken;
             next = taken.value_or(true) ? target : next;
-        } else if (instr_is_call_direct(instruction) && returns.size() < kMostReturns) {
+        } else if (instr_is_call_direct(instruction) && returns.size() < kMaxReturns) {
             returns.push_back(next);
             next = target_of(instruction);
         } else if (instr_is_return(instruction) && !returns.empty()) {
@@ -75,7 +75,7 @@ AccessesAhead::Decoded* AccessesAhead::decode(pid_t process, uint64_t pc) {
     if (bytes.empty()) {
         return nullptr;
     }
-    if (decoded_.size() > kMostDecoded) {
+    if (decoded_.size() > kMaxDecoded) {
         decoded_.clear();
     }
     Decoded& decoded = decoded_[pc];

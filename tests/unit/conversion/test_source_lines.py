@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from numascape.conversion.lines import Samples, Sites, count_lines, joined_lines, merged
+from numascape.conversion.source_lines import Samples, Sites, count_lines, joined_lines, merged
 from numascape.trace.schema import SCHEMAS
 
 PLACES = {10: ("f", "a.c", 1), 11: ("f", "a.c", 2), 20: ("g", "b.c", 7)}
