@@ -25,6 +25,7 @@ from bench.tables import ResultTable, Row, publish
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from numascape.jobs.stored_sums import SUMS_FILE, store_sums
+from numascape.recorders.process_time import cpu_s_so_far
 from numascape.trace.job import part_folder
 from synthetic.job import rank_pattern, write_rank
 
@@ -162,14 +163,13 @@ def _wait_until_it_listens(host: str, port: int) -> None:
 
 def cpu_seconds(processes: Sequence[subprocess.Popen[bytes]]) -> float:
     """CPU seconds of these processes and their children until now."""
-    ticks = 0
+    seconds = 0.0
     for parent in processes:
         # Of any thread: a worker of Dask is started by a thread of the process that watches it.
         lists = [path.read_text() for path in Path(f"/proc/{parent.pid}/task").glob("*/children")]
         for pid in (parent.pid, *map(int, " ".join(lists).split())):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+            seconds += cpu_s_so_far(pid) or 0.0
+    return seconds
 
 
 def engine_rows(size: int, *, sums: bool) -> list[Row]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+
+from numascape.recorders.process_time import cpu_s_in, stat_fields
 
 _INTERVAL_S = 0.05
 # With many threads, a round takes long. The interval then grows, so that sampling needs at most a
@@ -22,10 +23,8 @@ _BINDING_S = 0.1
 # A CPU with a smaller share of the thread's time after that does not count, because this time may
 # be from before the thread bound itself.
 _MIN_SHARE = 0.1
-# Fields of /proc/PID/task/TID/stat, counted after the name (proc(5): fields 14, 15 and 39).
-_TIME_FIELDS = slice(11, 13)  # user and system time, in units of _TICK_S
+# Of the fields of /proc/PID/task/TID/stat behind the name (proc(5): field 39).
 _PROCESSOR_FIELD = 36
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class CpuSampler:
@@ -100,7 +99,7 @@ def cpus_that_count(seconds: Mapping[int, float]) -> list[int]:
 def _cpu_of(thread: Path) -> tuple[int, float] | None:
     """A thread's last CPU and its total seconds, from its folder in /proc; None if it has ended."""
     try:
-        fields = (thread / "stat").read_bytes().rpartition(b")")[2].split()
-        return int(fields[_PROCESSOR_FIELD]), sum(map(int, fields[_TIME_FIELDS])) * _TICK_S
+        fields = stat_fields(thread / "stat")
+        return int(fields[_PROCESSOR_FIELD]), cpu_s_in(fields)
     except (OSError, IndexError, ValueError):
         return None

@@ -15,5 +15,7 @@ test("what is not all is never shown as all, and what is not nothing not as noth
 });
 
 test("a number of a sentence stays on one line with its per cent sign", () => {
-  expect(show.withUnits("98 % of 63 threads, 2.5 %")).toBe("98\u202f% of 63 threads, 2.5\u202f%");
+  expect(show.keepPercentsTogether("98 % of 63 threads, 2.5 %")).toBe(
+    "98\u202f% of 63 threads, 2.5\u202f%",
+  );
 });

@@ -13,7 +13,7 @@ export function count(value: number): string {
 }
 
 /** A sentence whose numbers stay on one line with a "%" behind them. */
-export function withUnits(sentence: string): string {
+export function keepPercentsTogether(sentence: string): string {
   return sentence.replace(/(\d) %/g, `$1${THIN}%`);
 }
 

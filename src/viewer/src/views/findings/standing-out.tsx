@@ -80,7 +80,7 @@ function Card({ finding, structures, onOpen }: CardProps) {
     <li class="card">
       <div class="card-head">
         <p class="figure-number">{number}</p>
-        <p class="figure-label">{show.withUnits(label)}</p>
+        <p class="figure-label">{show.keepPercentsTogether(label)}</p>
       </div>
       <h3>
         {first ? (
@@ -102,7 +102,7 @@ function Card({ finding, structures, onOpen }: CardProps) {
         <dt>Cause</dt>
         <dd>
           {first && positions.length > 1 && <bdi>{clip(first.name)}: </bdi>}
-          {show.withUnits(why)}
+          {show.keepPercentsTogether(why)}
         </dd>
         <dt>Fix</dt>
         <dd>
