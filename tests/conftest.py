@@ -20,6 +20,7 @@ from numascape.trace import TraceInfo, write_trace
 from numascape.trace.info import Host, Process, Recorder, Times, Totals
 from numascape.trace.schema import SCHEMAS
 from processor_time import ProcessorTimes
+from quick_tests import QuickTests
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -73,6 +74,7 @@ def pytest_unconfigure() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     receive_interrupts()
+    config.pluginmanager.register(QuickTests())
     if config.getoption("durations"):  # measuring takes a millisecond of each test
         config.pluginmanager.register(ProcessorTimes())
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 _AT_EXIT = """
 import atexit, sys
 from numascape.cli import entry
@@ -40,10 +42,12 @@ def _ended(code: str) -> tuple[int, list[str], str]:
     return result.returncode, result.stdout.split(), result.stderr
 
 
+@pytest.mark.program
 def test_the_process_ends_without_deleting_its_objects() -> None:
     assert _ended(_AT_EXIT + _RUN) == (3, ["output", "registered"], "")
 
 
+@pytest.mark.program
 def test_a_thread_that_is_no_daemon_is_waited_for() -> None:
     status, printed, errors = _ended(_AT_EXIT + _THREAD + _RUN)
     assert (status, errors) == (3, "")

@@ -191,6 +191,7 @@ def test_only_root_drops_everything(
     assert "only root may drop the cache of all users" in capsys.readouterr().err
 
 
+@pytest.mark.program
 def test_a_program_runs_as_itself() -> None:
     command = [sys.executable, "-m", "numascape", "run", "--local-strict", "--"]
     result = subprocess.run([*command, "sh", "-c", "grep -m1 bind /proc/self/numa_maps; exit 7"],

@@ -79,6 +79,7 @@ def test_a_response_file_that_is_none_is_a_file(tmp_path: Path) -> None:
         assert added(word) == (True, True)
 
 
+@pytest.mark.program
 def test_it_starts_without_what_is_slow_to_load() -> None:
     command = "import sys; import numascape.compiler.driver; print(*sys.modules)"
     loaded = subprocess.run(

@@ -25,6 +25,7 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.program
 def test_pages_in_memory_are_counted_by_node(written: Path) -> None:
     (file,) = look_at([written])
     assert (file.size, file.resident) == (64 * KERNEL_PAGE_BYTES, 64)
@@ -32,6 +33,7 @@ def test_pages_in_memory_are_counted_by_node(written: Path) -> None:
     assert sum(file.nodes.values()) == 64
 
 
+@pytest.mark.program
 def test_looking_reads_nothing_in(written: Path) -> None:
     done = evict([written], None)
     if done.kept:
@@ -48,6 +50,7 @@ def test_looking_reads_nothing_in(written: Path) -> None:
     assert file.resident == sum((file.nodes or {}).values()) == 1
 
 
+@pytest.mark.program
 def test_files_of_others_are_left_alone(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: written.stat().st_uid + 1)
     done = evict([written], None)
@@ -57,6 +60,7 @@ def test_files_of_others_are_left_alone(written: Path, monkeypatch: pytest.Monke
     assert file.resident == 64
 
 
+@pytest.mark.program
 def test_only_regular_files_are_looked_at(tmp_path: Path, written: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(written)

@@ -111,6 +111,7 @@ def test_a_small_node_is_swept_in_few_steps(two_nodes: Path) -> None:
     assert kernel.state.node(0).clean < 0.06 * 2 * half
 
 
+@pytest.mark.program
 def test_this_host_gives_and_gets_back() -> None:
     before = Path("/proc/self/oom_score_adj").read_text()
     told: list[tuple[int, int, int]] = []

@@ -23,6 +23,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.program
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 def test_a_thread_that_starts_meanwhile_elsewhere_is_named() -> None:
     first, *_ = cpus = sorted(os.sched_getaffinity(0))

@@ -69,6 +69,7 @@ os.execv(sys.executable, [sys.executable, "-c", "print('again', flush=True); inp
 """
 
 
+@pytest.mark.program
 def test_a_move_ends_when_the_process_executes_a_program() -> None:
     with subprocess.Popen([sys.executable, "-c", EXECUTES], stdin=-1, stdout=-1) as process:
         assert process.stdin is not None

@@ -97,6 +97,7 @@ def test_a_file_that_makes_no_sense_is_one_line(
     assert complaint in errors
 
 
+@pytest.mark.program
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 def test_this_host_is_measured(numascape: Numascape, tmp_path: Path) -> None:
     file = tmp_path / "latencies.csv"

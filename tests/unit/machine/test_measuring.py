@@ -27,6 +27,7 @@ def cpu() -> int:
     return read_host().usable_cpus[0]
 
 
+@pytest.mark.program
 def test_latency_is_measured_where_it_says() -> None:
     node = next(n for n in read_host().nodes if cpu() in n.cpus)
     found = run_probe("latency", cpu=cpu(), node=node.node, bytes=[4096, 1 << 20], **FAST)
@@ -35,6 +36,7 @@ def test_latency_is_measured_where_it_says() -> None:
     check_placement(found, node.node, alone=len(read_host().nodes) == 1)
 
 
+@pytest.mark.program
 @pytest.mark.parametrize("operation", ["read", "write", "write-nt", "copy", "copy-nt", "stream",
                                        "stream-nt", "triad", "triad-nt"])  # fmt: skip
 def test_every_loop_runs(operation: str) -> None:
@@ -42,6 +44,7 @@ def test_every_loop_runs(operation: str) -> None:
     assert [len(point.samples) for point in found.points] == [3, 3]
 
 
+@pytest.mark.program
 def test_mistakes_are_one_line() -> None:
     for kind, options, reason in [
         ("latency", {"cpu": 60000, "node": 0, "bytes": 64}, "cannot run on CPU 60000"),
@@ -183,6 +186,7 @@ def test_benchmarks_use_one_thread_per_core_on_one_socket_and_all() -> None:
         plan(machine, 3, None)
 
 
+@pytest.mark.program
 def test_the_serial_reference_is_measured_without_threads() -> None:
     machine = open_machine(None)
     reference = plan(machine, 1, 1)[0]

@@ -145,6 +145,7 @@ def ended(status: int) -> int:
     return subprocess.run([sys.executable, "-c", program], env=os.environ, check=False).returncode
 
 
+@pytest.mark.program
 def test_we_end_as_the_program_did() -> None:
     assert planned_run.end_as(0) == 0
     assert planned_run.end_as(7) == 7

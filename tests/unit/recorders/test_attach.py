@@ -15,6 +15,8 @@ from numascape.recorders import attach as attaching
 from numascape.recording.options import RecordOptions
 from numascape.recording.session import Session, begin_session
 
+pytestmark = pytest.mark.program
+
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
@@ -80,7 +82,6 @@ input()
 """
 
 
-@pytest.mark.program
 def test_a_process_without_a_command_line_has_its_executable() -> None:
     """The kernel tells no command line either while it starts a program (execve)."""
     words = [sys.executable, "-c", EMPTIES_ITS_COMMAND_LINE]

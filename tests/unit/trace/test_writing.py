@@ -75,6 +75,7 @@ def test_missing_parent_folder_is_named(tmp_path: Path, tables: Tables, info: Tr
         write_trace(tmp_path / "absent" / "t.numascape", tables, info)
 
 
+@pytest.mark.program
 def test_folder_without_write_permission_is_named(tmp_path: Path, trace_folder: Path) -> None:
     """Root may write everywhere, so the check runs as somebody else."""
     closed = tmp_path / "closed"

@@ -17,12 +17,14 @@ def never() -> bool:
     return False
 
 
+@pytest.mark.program
 def test_each_run_gives_a_number(tmp_path: Path) -> None:
     file = tmp_path / "runs"
     command = f"echo warming up; echo x >>{file}; wc -l <{file}; echo"
     assert measure_metric(Metric(command, 3), never) == Measured((1.0, 2.0, 3.0))
 
 
+@pytest.mark.program
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -38,12 +40,14 @@ def test_a_measure_without_a_number_is_an_error(command: str, message: str) -> N
         measure_metric(Metric(command, 1), never)
 
 
+@pytest.mark.program
 def test_a_signal_ends_the_command(tmp_path: Path) -> None:
     started = tmp_path / "started"
     command = f"touch {started}; exec sleep 1000"
     assert measure_metric(Metric(command, 3), started.exists) is None
 
 
+@pytest.mark.program
 def test_a_signal_also_ends_what_the_command_has_started(tmp_path: Path) -> None:
     child = tmp_path / "child"
     command = f"sleep 1000 & echo $! >{child}.new; mv {child}.new {child}; wait"
