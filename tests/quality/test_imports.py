@@ -16,7 +16,14 @@ from pathlib import Path
 import pytest
 
 from quality.external import ROOT
-from quality.imports import FACES, imported_names, native_imports, python_imports
+from quality.imports import (
+    FACES,
+    imported_names,
+    included_headers,
+    native_imports,
+    python_imports,
+    used_targets,
+)
 
 PACKAGE = ROOT / "src" / "numascape"
 NATIVE = ROOT / "src" / "native"
@@ -52,10 +59,10 @@ def test_imports_point_one_way(begin: str) -> None:
     order = documented_order(begin)
     imports = list(IMPORTS[begin]())
     assert len(imports) > len(order) > 5
-    number = {folder: i for i, folder in enumerate(order)}
+    number: dict[str, float] = {folder: i for i, folder in enumerate(order)}
     if begin == "- Python packages:":
         beside = {path.stem for path in PACKAGE.glob("*.py")} - FACES
-        number |= dict.fromkeys(beside, -1)
+        number |= dict.fromkeys(beside, number["_native"] + 0.5)
     unknown = {name for one in imports for name in one[:2]} - number.keys()
     assert unknown == set(), f"without a place in the order of ARCHITECTURE.md: {unknown}"
     wrong = {
@@ -70,8 +77,17 @@ def test_all_folders_have_a_place_in_the_order() -> None:
     for begin, root in (("- Python packages:", PACKAGE), ("- Native code:", NATIVE)):
         folders = {path.name for path in root.iterdir() if path.is_dir()}
         order = documented_order(begin)
-        assert folders - {"__pycache__", "_native"} == set(order)
+        assert folders - {"__pycache__"} == set(order)
         assert len(order) == len(set(order))
+
+
+def test_imports_of_each_kind_are_found() -> None:
+    """Of headers in assembly, of targets and files in CMake, and of the bindings."""
+    stub = "src/native/compiled-recorder/arch/x86_64/hooks.S"
+    assert any(path == stub for _, _, path in included_headers(ROOT))
+    shard = "src/native/shard/CMakeLists.txt"
+    assert {used for _, used, path in used_targets(ROOT) if path == shard} >= {"cache-model", "os"}
+    assert ("recorders", "_native") in {(one, other) for one, other, _ in python_imports(ROOT)}
 
 
 def test_files_of_python_do_not_import_each_other_in_a_circle() -> None:
