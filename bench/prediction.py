@@ -34,16 +34,8 @@ def record(folder: Path) -> None:
         if trace.exists():
             continue
         console.print(f"recording {recording.name}")
-        options = [
-            "--traffic",
-            "--cache",
-            recording.cache,
-            "--no-source-lines",
-            "-q",
-            "-o",
-            str(trace),
-        ]
-        command = [str(numascape), "record", *options, "--", *recording.command]
+        options = ["--traffic", "--cache", recording.cache, "--no-source-lines", "-q"]
+        command = [str(numascape), "record", *options, "-o", str(trace), "--", *recording.command]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -154,11 +154,8 @@ def convert_group(
 
 def _accesses(owned: _Owned, session: Session) -> pl.DataFrame:
     # A phase whose counters were retired has several rows for a page: sum them before dividing.
-    counted = [
-        "reads",
-        "writes",
-        *(OPTIONAL_COLUMNS["accesses"] if session.options.traffic else ()),
-    ]
+    traffic = OPTIONAL_COLUMNS["accesses"] if session.options.traffic else ()
+    counted = ["reads", "writes", *traffic]
     known = sum_of_each(owned.group.counts, ["owner", "page", "thread", "phase"], counted)
     known = known.select("owner", "page", "thread", "phase", *counted)
     accesses = owned.located(known, ["thread", "phase", *counted], divided=True)
