@@ -42,7 +42,7 @@ _NEEDS = {
     "tests/unit/native/": "compiler",
     "tests/unit/figures/test_figures.py": "slow",
     "tests/unit/figures/test_plot.py": "slow",
-    "tests/unit/machine/test_snapshots.py": "slow",
+    "tests/unit/machine/test_snapshots.py": "program",
     "tests/unit/containers/": "compiler",
     "tests/unit/naming/test_symbol_cache.py": "compiler",
 }

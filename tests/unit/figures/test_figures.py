@@ -210,6 +210,7 @@ def test_quantities_are_short() -> None:
     ]
 
 
+@pytest.mark.program
 def test_other_verbs_do_not_wait_for_matplotlib() -> None:
     program = (
         "import sys, numascape, numascape.cli.entry; numascape.open; "
