@@ -54,6 +54,13 @@ def test_a_private_page_moves_at_its_first_fault() -> None:
     assert share_of(longer.pages, 0)[1] == pytest.approx(0.995)
 
 
+def test_a_shared_page_goes_by_each_fault_of_the_first_walk() -> None:
+    trace = trace_of([(0, 0, 1, 0), (0, 1, 2, 1)], 2, first_touch=[(0, 0)])
+    moved = balanced(trace, machine_of(2), nodes(0, 1), 1.0, kernel=KERNEL)
+    # In proportion to the accesses, 3/4, and on the mean of the walk half of it.
+    assert share_of(moved.pages, 0)[1] == pytest.approx(0.375)
+
+
 def test_a_shared_page_goes_by_two_faults_in_a_row_after_the_first_walk() -> None:
     # Node 1 makes three quarters of the accesses.
     trace = trace_of([(0, 0, 1, 0), (0, 1, 2, 1)], 2)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each of several conditions decides by itself."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+import pytest
+
+from numascape.findings.diagnoses import cache_resident, shared_written
+from numascape.findings.pattern import Pattern as Use
+from numascape.findings.run_facts import RunFacts
+from synthetic.pattern import Pattern
+from unit.findings.line_cases import used_by_all
+from unit.findings.run_cases import cached, run_of, subject_of
+
+
+@pytest.mark.parametrize(
+    ("phase", "structure", "openmp"),
+    [
+        ("solve, parallel region at heat.c:7", "A", True),
+        ("run", "OpenMP runtime", True),
+        ("run", "A", False),
+    ],
+)
+def test_regions_or_the_runtime_show_openmp(phase: str, structure: str, openmp: bool) -> None:
+    trace = SimpleNamespace(
+        phases=pl.DataFrame({"name": ["run", phase]}),
+        structures=pl.DataFrame({"name": ["B", structure]}),
+    )
+    assert cast(Any, RunFacts.openmp).func(SimpleNamespace(trace=trace)) is openmp
+
+
+def test_only_what_several_threads_use_is_told_to_stay_in_caches() -> None:
+    several, one = Pattern("several", 4), Pattern("one", 2)
+    cached(several, 10, 100)
+    assert cache_resident.diagnose(subject_of(run_of(several))) is not None
+    large = Pattern("large", 4)
+    cached(large, 400, 100)
+    assert cache_resident.diagnose(subject_of(run_of(large))) is None
+    s = one.structure("A", 10)
+    one.access(s, np.arange(10), 0, 51_200, 0)
+    one.touch(s, np.arange(10), 1)
+    subject = subject_of(run_of(one))
+    assert subject.pattern is Use.ONE_THREAD
+    assert cache_resident.is_cache_resident(subject)
+    assert cache_resident.diagnose(subject) is None
+
+
+@pytest.mark.parametrize("known", ["nothing", "transfers", "samples"])
+def test_traffic_is_advised_only_where_lines_are_not_known(known: str) -> None:
+    pattern, s = used_by_all(64, 4)
+    if known == "transfers":
+        pattern.take_lines(s, 0, (0, 1), (1, 1, 1))
+    if known == "samples":
+        for page in range(64):
+            for thread in range(4):
+                pattern.see(s, page, thread, 1 << (page + 7 * thread) % 64)
+    found = shared_written.diagnose(subject_of(run_of(pattern)))
+    assert found is not None
+    assert any("--traffic" in fix.text for fix in found.fixes) == (known == "nothing")
