@@ -95,5 +95,7 @@ def test_threads_that_use_other_bytes_of_the_same_lines_do_not_meet() -> None:
 
     assert overlap(of_two((0xFF, 0xFF00), 32), enough_bytes=3) == Overlap(0, 16)
     assert overlap(of_two((0xFF, 0xFF), 32)) == Overlap(32, 16)
+    # Where the bytes of a thread are not known, nothing is compared.
+    assert overlap(of_two((0xFF, 0), 32), enough_bytes=3).seen == 32
     # Of too few lines, this is not known.
     assert overlap(of_two((0xFF, 0xFF00), 23), enough_bytes=3).seen == 23

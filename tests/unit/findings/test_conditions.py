@@ -15,7 +15,7 @@ from numascape.findings.pattern import Pattern as Use
 from numascape.findings.run_facts import RunFacts
 from synthetic.pattern import Pattern
 from unit.findings.line_cases import used_by_all
-from unit.findings.run_cases import cached, run_of, subject_of
+from unit.findings.run_cases import cached, region, run_of, subject_of
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,20 @@ def test_traffic_is_advised_only_where_lines_are_not_known(known: str) -> None:
     found = shared_written.diagnose(subject_of(run_of(pattern)))
     assert found is not None
     assert any("--traffic" in fix.text for fix in found.fixes) == (known == "nothing")
+
+
+def test_lines_are_compared_in_each_phase_by_itself_and_in_all() -> None:
+    """Two threads use the same line of each page, but not in the same phase."""
+    pattern = Pattern("halves", 2)
+    phases = [region(pattern, name, line) for line, name in enumerate(("first", "second"), 3)]
+    page = np.arange(64)
+    s = pattern.structure("A", 64)
+    for thread, phase in enumerate(phases):
+        for other in (0, 1):
+            pattern.access(s, page, other, 40_000, 0, phase=phase)
+        for number in range(64):
+            pattern.see(s, number, thread, 1, phase=phase)
+    pattern.touch(s, page, page // 32, phase=phases[0])
+    subject = subject_of(run_of(pattern))
+    assert subject.overlap.seen > 0
+    assert subject.overlap_in_phases.seen == 0
