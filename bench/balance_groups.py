@@ -7,6 +7,7 @@ the others balance. mpi4py is not a dependency: pip install mpi4py.
 
 import resource
 import time
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -33,16 +34,28 @@ def uneven_mesh(side: int, cores: int) -> TaskGraph:
     return graph
 
 
+def with_memory(graph: TaskGraph, target: Target) -> tuple[TaskGraph, Target]:
+    """Tasks of 1 to 8 MiB, and a limit of 1.3 times what each core needs on average."""
+    sizes = np.random.default_rng(1).integers(1, 9, graph.tasks).astype(np.float64) * 2**20
+    limit = 1.3 * sizes.sum() / target.cores
+    return replace(graph, memory=sizes), replace(target, core_memory=np.full(target.cores, limit))
+
+
 def rows(graph: TaskGraph, target: Target, groups: int, flat: bool) -> list[Row]:
-    now = Problem(graph, target).measure(graph.core)
+    """Balanced by groups, and with `flat` also at once."""
+    limited = "" if not len(target.core_memory) else ", memory limited"
     size = f"{graph.tasks} tasks, {graph.messages} messages, {target.cores} cores on "
+    now = Problem(graph, target).measure(graph.core)
     found: list[Row] = [
-        [f"{size}{target.nodes} nodes: now", now.imbalance, now.communication, 0, None]
-    ]
+        [f"{size}{target.nodes} nodes{limited}: now", now.imbalance, now.communication, 0,
+         now.cores_over, None]
+    ]  # fmt: skip
 
     def add(label: str, balanced: Balanced) -> None:
         m = balanced.metrics
-        found.append([label, m.imbalance, m.communication, m.migrations, balanced.seconds])
+        found.append(
+            [label, m.imbalance, m.communication, m.migrations, m.cores_over, balanced.seconds]
+        )
 
     if flat:
         add("all at once", Problem(graph, target).run(OURS, Options(effort=0.2)))
@@ -59,14 +72,16 @@ def main(
 ) -> None:
     """Balance one mesh at once and by groups, and a large one by groups."""
     begin = time.perf_counter()
-    found = rows(uneven_mesh(512, 512), flat_target(64, 8, 2.5), 8, flat=True)
+    small, target = uneven_mesh(512, 512), flat_target(64, 8, 2.5)
+    found = rows(small, target, 8, flat=True)
+    found += rows(*with_memory(small, target), 8, flat=True)
     console.print(f"small mesh: {time.perf_counter() - begin:.0f} s")
     found += rows(uneven_mesh(side, 8 * nodes), flat_target(nodes, 8, 2.5), 32, flat=False)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     workers = MPI.COMM_WORLD.Get_size() - 1
     table = ResultTable(
-        "Balanced by groups of nodes", ["", "imbalance", "communication", "migrations", "s"],
-        found,
+        "Balanced by groups of nodes",
+        ["", "imbalance", "communication", "migrations", "cores beyond their memory", "s"], found,
         f"{workers} processes of MPI balance groups; the one that deals them out took "
         f"{peak:.1f} GiB at most.",
     )  # fmt: skip

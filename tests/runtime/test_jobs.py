@@ -12,8 +12,10 @@ import sysconfig
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import numascape
@@ -203,13 +205,13 @@ def test_mpi_gives_the_same_sums(synthetic: Path) -> None:
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tasks in a file, and beside it the mapping by two groups in this process."""
     folder = tmp_path_factory.mktemp("groups")
-    write_graph(folder / "tasks.json", mesh(20, 16))
+    write_graph(folder / "tasks.json", replace(mesh(20, 16), memory=np.full(400, 1 << 20)))
     run(*by_groups(folder / "tasks.json", "here.csv"), folder=folder)
     return folder / "tasks.json"
 
 
 def by_groups(tasks: Path, output: str, *words: object) -> list[object]:
-    options = ("--machine", "numa16", "--groups", 2, "--effort", 0.1, "-o", output)
+    options = ("--machine", "numa16", "--groups", 2, "--memory-limit", "32M", "-o", output)
     return [sys.executable, *words, "-m", "numascape", "balance", tasks, *options]
 
 

@@ -81,6 +81,10 @@ struct Objective {
 };
 Objective objective(const Problem& problem, const Mapping& mapping, const Options& options);
 
+// The mapping with tasks moved away from cores whose memory is exceeded, as far as `options` allow
+// migrations and others have room. Throws BalanceError if no mapping can keep the limits.
+Mapping keep_core_memory(const Problem& problem, const Mapping& mapping, const Options& options);
+
 // The Pareto-optimal mappings (by imbalance, communication cost and migrations) of searches with
 // many prices and bounds on imbalance. Ordered by migrations, the fewest first.
 std::vector<Mapping> pareto_front(const Problem& problem, const Options& options);

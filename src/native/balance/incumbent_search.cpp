@@ -339,6 +339,16 @@ Objective objective(const Problem& problem, const Mapping& mapping, const Option
     return {state.migration_excess(), state.memory_excess(), state.excess(), state.cost()};
 }
 
+Mapping keep_core_memory(const Problem& problem, const Mapping& mapping, const Options& options) {
+    check_mapping(problem, mapping);
+    if (!problem.limits_core_memory()) return mapping;
+    check_core_memory(problem);
+    const Level finest = finest_level(problem);
+    SearchState state(problem, finest, search_goal(problem, options), mapping);
+    mend_memory(state, TimeLimit(options.time_limit));
+    return state.mapping();
+}
+
 Mapping incumbent_search(const Problem& problem, const Options& options) {
     check_starts(options.starts);
     if (problem.limits_core_memory()) check_core_memory(problem);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "refinement.h"
@@ -18,7 +19,10 @@ struct Group {
 
 class MemoryRepair {
   public:
-    explicit MemoryRepair(SearchState& state) : state_(state), problem_(state.problem()) {}
+    explicit MemoryRepair(SearchState& state)
+        : state_(state), problem_(state.problem()), on_core_(problem_.cores()) {
+        for (Task t = 0; t < problem_.tasks(); ++t) on_core_[state.mapping()[t]].push_back(t);
+    }
 
     // Moves one group away from the core; false if no group can leave.
     bool relieve(Core from) {
@@ -30,7 +34,11 @@ class MemoryRepair {
             }
         }
         if (best.to == kNone) return false;
-        for (Task t : best.tasks) state_.move(t, best.to);
+        for (Task t : best.tasks) {
+            state_.move(t, best.to);
+            on_core_[best.to].push_back(t);
+        }
+        std::erase_if(on_core_[from], [&](Task t) { return state_.mapping()[t] != from; });
         return true;
     }
 
@@ -47,8 +55,8 @@ class MemoryRepair {
     std::vector<Group> groups(Core c) const {
         std::map<Block, Group> sharers;
         std::vector<Group> result;
-        for (Task t = 0; t < problem_.tasks(); ++t) {
-            if (state_.mapping()[t] != c || problem_.fixed(t)) continue;
+        for (Task t : on_core_[c]) {
+            if (problem_.fixed(t)) continue;
             if (problem_.block(t) == kNoBlock) {
                 result.push_back({{t}, problem_.load(t)});
             } else {
@@ -93,11 +101,73 @@ class MemoryRepair {
 
     SearchState& state_;
     const Problem& problem_;
+    std::vector<std::vector<Task>> on_core_;
+};
+
+// Moves items away from nodes whose memory is exceeded, those first whose move costs least per
+// byte.
+class NodeMemoryRepair {
+  public:
+    explicit NodeMemoryRepair(SearchState& state) : state_(state), problem_(state.problem()) {}
+
+    void relieve(Node n, const TimeLimit& limit) {
+        std::vector<std::pair<double, Task>> candidates;
+        for (Task t = 0; t < state_.level().size(); ++t) {
+            const Core here = state_.mapping()[t];
+            if (problem_.node(here) != n || state_.level().fixed[t]) continue;
+            const Core to = best(t);
+            if (to != here) candidates.push_back({state_.change(t, to) / memory(t), t});
+        }
+        std::ranges::sort(candidates);
+        for (const auto& [price, t] : candidates) {
+            if (state_.node_memory_excess(n) == 0.0 || limit.over()) return;
+            state_.move(t, best(t));
+        }
+    }
+
+  private:
+    double memory(Task t) const { return state_.level().memory[t]; }
+
+    // The core with room on another node: one that would not take too long, if there is any, and
+    // the cheapest of those. The item's own core if there is none.
+    Core best(Task t) const {
+        const Core here = state_.mapping()[t];
+        Core found = here;
+        double overtime = INFINITY, cost = INFINITY;
+        if (memory(t) <= 0.0 || !may_leave(t, here)) return found;
+        for (Node n = 0; n < problem_.nodes(); ++n) {
+            if (n == problem_.node(here) || problem_.cores_of(n).empty()) continue;
+            if (!state_.memory_fits(t, n)) continue;
+            const auto cores = problem_.cores_of(n);
+            const Core to = *std::ranges::min_element(
+                cores, {}, [&](Core c) { return state_.time(c) + state_.item_time(t, c); });
+            const double late =
+                std::max(0.0, state_.time(to) + state_.item_time(t, to) - state_.goal().longest);
+            if (late > overtime || !state_.core_memory_fits(t, to)) continue;
+            const double change = state_.change(t, to);
+            if (late < overtime || change < cost) found = to, overtime = late, cost = change;
+        }
+        return found;
+    }
+
+    bool may_leave(Task t, Core here) const {
+        const Goal& goal = state_.goal();
+        return here != state_.level().home[t] ||
+               (state_.migrations() + state_.level().count[t] <= goal.max_migrations &&
+                state_.migrated_bytes() + state_.level().bytes[t] <= goal.max_migrated_bytes);
+    }
+
+    SearchState& state_;
+    const Problem& problem_;
 };
 
 }  // namespace
 
 void mend_memory(SearchState& state, const TimeLimit& limit) {
+    if (state.memory_excess() == 0.0) return;
+    for (Node n = 0; n < state.problem().nodes(); ++n) {
+        if (state.node_memory_excess(n) > 0.0) NodeMemoryRepair(state).relieve(n, limit);
+    }
     if (!state.core_memory() || state.memory_excess() == 0.0) return;
     MemoryRepair repair(state);
     for (Core c = 0; c < state.problem().cores(); ++c) {

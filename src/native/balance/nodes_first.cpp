@@ -54,6 +54,7 @@ class NodeSearch {
         for (std::size_t depth = levels.size(); depth-- > 0;) {
             SearchState state(problem_, levels[depth], goal_, std::move(mapping));
             if (depth + 1 == levels.size() || depth == 0) shorten_cores(state, limit_);
+            mend_memory(state, limit_);
             const double size = double(levels[depth].size());
             if (depth == 0 || size >= kGrowth * climbed) {
                 climb(state, random_, kRounds, limit_);

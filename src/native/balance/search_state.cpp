@@ -56,9 +56,23 @@ SearchState::SearchState(const Problem& problem, const Level& level, const Goal&
                          Mapping mapping)
     : problem_(problem), level_(level), goal_(goal), mapping_(std::move(mapping)) {
     total_up();
+    limit_nodes();
     if (!problem.limits_core_memory() || level.size() != problem.tasks()) return;
     core_memory_.emplace(problem, mapping_);
     for (Core c = 0; c < problem.cores(); ++c) all_core_memory_ += problem.core_memory(c);
+}
+
+void SearchState::limit_nodes() {
+    if (problem_.arrays().node_memory.empty() || problem_.arrays().memory.empty()) return;
+    allowed_memory_.assign(problem_.nodes(), 0.0);
+    for (Task t = 0; t < problem_.tasks(); ++t) {
+        allowed_memory_[problem_.node(problem_.core(t))] += problem_.memory(t);
+    }
+    for (Node n = 0; n < problem_.nodes(); ++n) {
+        allowed_memory_[n] = std::max(allowed_memory_[n], problem_.node_memory(n));
+        all_node_memory_ += allowed_memory_[n];
+        node_excess_ += beyond(n, memory_[n]);
+    }
 }
 
 void SearchState::total_up() {
@@ -112,8 +126,11 @@ void SearchState::move(Task t, Core to, double communication_change) {
     times_[from] = std::max(problem_.background(from), times_[from] - item_time(t, from));
     times_[to] += item_time(t, to);
     overtime_ += over(times_[from]) + over(times_[to]);
-    memory_[problem_.node(from)] -= level_.memory[t];
-    memory_[problem_.node(to)] += level_.memory[t];
+    const Node a = problem_.node(from), b = problem_.node(to);
+    node_excess_ -= node_memory_excess(a) + node_memory_excess(b);
+    memory_[a] -= level_.memory[t];
+    memory_[b] += level_.memory[t];
+    node_excess_ += node_memory_excess(a) + node_memory_excess(b);
     if (core_memory_) {
         core_memory_->remove(t, from);
         core_memory_->add(t, to);
@@ -152,8 +169,8 @@ double SearchState::migration_excess() const {
 }
 
 double SearchState::memory_excess() const {
-    if (!core_memory_) return 0.0;
-    const double share = core_memory_->excess() / std::max(all_core_memory_, 1e-300);
+    double share = node_excess_ / std::max(all_node_memory_, 1e-300);
+    if (core_memory_) share += core_memory_->excess() / std::max(all_core_memory_, 1e-300);
     return share > 1e-12 ? share : 0.0;
 }
 

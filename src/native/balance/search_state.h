@@ -53,6 +53,11 @@ class SearchState {
         return n == problem_.node(mapping_[t]) ||
                memory_[n] + level_.memory[t] <= problem_.node_memory(n);
     }
+    // Bytes of a node's tasks beyond its memory, or beyond what they need there now if that is
+    // more.
+    double node_memory_excess(Node n) const {
+        return allowed_memory_.empty() ? 0.0 : beyond(n, memory_[n]);
+    }
     bool too_long(Core c) const { return times_[c] > goal_.longest * (1.0 + 1e-12); }
 
     // The change by the move alone: communication, and the cost of migration (negative for a move
@@ -76,7 +81,7 @@ class SearchState {
     double excess() const;
     // The same for the caps on migrations, which staying at home always keeps.
     double migration_excess() const;
-    // Bytes of cores beyond their limits, as a share of all limits.
+    // Bytes of cores and nodes beyond their limits, as a share of all limits.
     double memory_excess() const;
     double communication() const { return communication_; }
     double migrations() const { return migrations_; }
@@ -84,6 +89,11 @@ class SearchState {
 
   private:
     double over(double time) const { return time > goal_.longest ? time - goal_.longest : 0.0; }
+    double beyond(Node n, double bytes) const {
+        const double allowed = allowed_memory_[n];
+        return bytes > allowed * (1.0 + 1e-12) ? bytes - allowed : 0.0;
+    }
+    void limit_nodes();
     void total_up();
 
     const Problem& problem_;
@@ -93,6 +103,8 @@ class SearchState {
     std::vector<double> times_, memory_;
     std::optional<CoreMemory> core_memory_;
     double all_core_memory_ = 0.0;
+    std::vector<double> allowed_memory_;  // of nodes; empty: unlimited
+    double all_node_memory_ = 0.0, node_excess_ = 0.0;
     double communication_ = 0.0, paid_ = 0.0, overtime_ = 0.0;
     double migrations_ = 0.0, migrated_bytes_ = 0.0;
 };

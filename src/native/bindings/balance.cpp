@@ -16,6 +16,7 @@
 
 #include "algorithms.h"
 #include "columns.h"
+#include "core_memory.h"
 #include "metrics.h"
 #include "relabel.h"
 #include "starts.h"
@@ -156,6 +157,10 @@ nb::tuple objective(const BoundProblem& problem, const Cores& mapping, const nb:
     return nb::make_tuple(o.migration_excess, o.memory_excess, o.excess, o.cost);
 }
 
+auto keep_core_memory(const BoundProblem& problem, const Cores& cores, const nb::dict& given) {
+    return column(balance::keep_core_memory(problem.get(), mapping_of(cores), options_of(given)));
+}
+
 auto start(const BoundProblem& problem, const std::string& name, const nb::dict& given) {
     balance::check_starts({name});
     if (name == balance::kStartScratch) {
@@ -203,6 +208,12 @@ void bind_balance(nb::module_& module) {
         "objective", &objective, "problem"_a, "mapping"_a, "options"_a,
         "What incumbent minimises, in this order: the excess over the caps on migrations, over the "
         "memory of cores, over the other caps, and the cost.");
+    m.def(
+        "check_core_memory",
+        [](const BoundProblem& problem) { balance::check_core_memory(problem.get()); }, "problem"_a,
+        "Raises BalanceError if no mapping can keep the limits of the cores' memory.");
+    m.def("keep_core_memory", &keep_core_memory, "problem"_a, "mapping"_a, "options"_a,
+          "The mapping with tasks moved off cores whose memory is exceeded. Raises BalanceError.");
     m.def("start", &start, "problem"_a, "name"_a, "options"_a,
           "The relabelled mapping from which incumbent starts. Raises BalanceError.");
     m.def("core_times", &core_times, "problem"_a, "mapping"_a, "Seconds of each core's tasks.");

@@ -46,6 +46,16 @@ def objective(
 ) -> tuple[float, float, float, float]:
     """What incumbent minimises: excess of migrations, of memory, over other caps, cost."""
 
+def check_core_memory(problem: Problem) -> None:
+    """Raises BalanceError if no mapping can keep the limits of the cores' memory."""
+
+def keep_core_memory(
+    problem: Problem,
+    mapping: NDArray[np.uint32],
+    options: Mapping[str, float | bool | tuple[str, ...]],
+) -> NDArray[np.uint32]:
+    """The mapping with tasks moved off cores whose memory is exceeded. Raises BalanceError."""
+
 def start(
     problem: Problem, name: str, options: Mapping[str, float | bool | tuple[str, ...]]
 ) -> NDArray[np.uint32]:

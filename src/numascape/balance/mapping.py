@@ -96,6 +96,7 @@ class Problem:
     ) -> None:
         self.graph = graph
         self.target = target
+        self.message_costs = (cost_per_message, cost_per_byte)
         arrays = {**graph.arrays(), **target.arrays()}
         try:
             self._native = native.Problem(arrays, cost_per_message, cost_per_byte)
@@ -133,6 +134,26 @@ class Problem:
         chosen = dataclasses.asdict(options or Options())
         try:
             return native.objective(self._native, cores, chosen)
+        except native.BalanceError as error:
+            raise NumascapeError(str(error)) from error
+
+    def check_core_memory(self) -> None:
+        """Raise NumascapeError if no mapping can keep the limits of the cores' memory."""
+        try:
+            native.check_core_memory(self._native)
+        except native.BalanceError as error:
+            raise NumascapeError(str(error)) from error
+
+    def keep_core_memory(self, mapping: Cores, options: Options | None = None) -> Cores:
+        """The mapping with tasks moved away from cores whose memory is exceeded.
+
+        As far as other cores have room, and the caps on migrations allow. Raises NumascapeError
+        if no mapping can keep the limits.
+        """
+        cores = np.ascontiguousarray(mapping, np.uint32)
+        chosen = dataclasses.asdict(options or Options())
+        try:
+            return native.keep_core_memory(self._native, cores, chosen)
         except native.BalanceError as error:
             raise NumascapeError(str(error)) from error
 

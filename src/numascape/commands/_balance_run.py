@@ -62,8 +62,6 @@ def by_groups(
     target = problem.target
     if groups > target.nodes:
         raise NumascapeError(f"--groups {groups} is more than the {target.nodes} nodes")
-    if len(target.core_memory):
-        raise NumascapeError("--groups cannot keep a --memory-limit: leave one of them out")
     start = engine_of(*engine)
     with _processes(groups) if start is None else start() as executor:
         return [balance_by_groups(problem.graph, target, groups, executor, options, problem)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numascape.balance import Options, Problem, Target, TaskGraph, task_graph
+from numascape.balance import Options, Problem, Target, TaskGraph, flat_target, task_graph
 from numascape.balance.formats import read_graph, write_lbaf_mapping
+from numascape.balance.generators import mesh
 from numascape.balance.graph import NO_BLOCK
 from numascape.errors import NumascapeError
 from numascape.machine import open_machine
@@ -131,6 +133,20 @@ def test_what_is_within_the_cap_stays_so(seed: int, tasks: int, cores: int) -> N
             + graph.working[here].max(initial=0) + sum(graph.block_bytes[b] for b in mine),
         )  # fmt: skip
     assert balanced.metrics.core_memory == pytest.approx(largest)
+
+
+def test_no_node_gets_more_than_its_memory() -> None:
+    """The mapping that METIS finds for the nodes does not fit into them."""
+    graph = mesh(20, 8)
+    graph = replace(graph, memory=np.full(400, 10.0))
+    for sizes in ([1000.0] * 4, [2000.0, 2000.0, 300.0, 300.0]):
+        target = replace(flat_target(4, 2, 2.0), node_memory=np.array(sizes))
+        problem = Problem(graph, target)
+        balanced = problem.run(options=Options(iterations=1000.0))
+        needed = np.bincount(target.core_node[balanced.mapping], graph.memory, 4)
+        now = np.bincount(target.core_node[graph.core], graph.memory, 4)
+        assert (needed <= np.maximum(sizes, now)).all()
+        assert balanced.metrics.migrations > 0
 
 
 def test_many_tasks_are_moved_into_their_memory() -> None:

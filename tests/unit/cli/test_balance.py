@@ -10,9 +10,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from numascape.balance import ALGORITHMS, Options, TaskGraph, target_of_machine
+from numascape.balance import ALGORITHMS, Options, TaskGraph, target_of_machine, task_graph
 from numascape.balance.formats import write_graph
 from numascape.balance.generators import jacobi2d
 from numascape.balance.hierarchy import balance_by_groups
@@ -117,6 +118,21 @@ def test_groups_of_nodes_are_balanced_in_other_processes(
     assert int(row[6]) == expected.metrics.migrations
 
 
+def test_groups_keep_a_memory_limit(numascape: Numascape, tmp_path: Path) -> None:
+    file = tmp_path / "tasks.json"
+    # All tasks are on the first three of 16 cores; a core has room for eight of them.
+    write_graph(file, task_graph(np.ones(96), np.arange(96) % 3, memory=np.full(96, 1 << 20)))
+    command = ("balance", file, "-m", "numa16", "--groups", 4, "--memory-limit")
+    status, output, _ = numascape(*command, "8M")
+    assert status == 0
+    lines = {line.split()[0]: line.split() for line in output.splitlines()[1:]}
+    assert lines["now"][-2:] == ["3", "cores"]
+    assert lines["incumbent"][-1] == "MiB"
+    status, _, errors = numascape(*command, "5M")
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "the tasks need 96 MiB together, but all cores have 80 MiB" in errors
+
+
 @pytest.mark.slow  # draws
 def test_a_timeline_is_drawn(numascape: Numascape, file: Path, tmp_path: Path) -> None:
     picture = tmp_path / "cores.svg"
@@ -170,7 +186,6 @@ def test_threads_of_a_trace_are_tasks(
         (("--timeline", "picture.gif"), "a timeline is drawn to"),
         (("--groups", 9), "--groups 9 is more than the 8 nodes"),
         (("--groups", 2, "-a", "numalb"), "--groups needs the algorithm incumbent"),
-        (("--groups", 2, "--memory-limit", "8G"), "cannot keep a --memory-limit"),
         (("--groups", 2, "--mpi", "--dask", "here:1"), "either --dask or --mpi"),
         (("--mpi",), "--dask and --mpi need --groups"),
         (("--alpha", -1), "--alpha -1 is not a number of at least 0"),
