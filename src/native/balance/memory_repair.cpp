@@ -12,10 +12,7 @@ namespace numascape::balance {
 namespace {
 
 // Tasks that leave together.
-struct Group {
-    std::vector<Task> tasks;
-    double load = 0.0;
-};
+using Group = std::vector<Task>;
 
 class MemoryRepair {
   public:
@@ -24,31 +21,51 @@ class MemoryRepair {
         for (Task t = 0; t < problem_.tasks(); ++t) on_core_[state.mapping()[t]].push_back(t);
     }
 
-    // Moves one group away from the core; false if no group can leave.
+    // Moves groups away from the core, the best moves first, until it keeps its limit; false if no
+    // group can leave.
     bool relieve(Core from) {
-        const double before = state_.core_memory()->excess(from);
-        Choice best;
-        for (const Group& group : groups(from)) {
-            for (Core to = 0; to < problem_.cores(); ++to) {
-                if (to != from && room(group, to)) consider(group, from, to, before, best);
-            }
+        std::vector<Choice> choices;
+        for (Group& group : groups(from)) {
+            Choice choice = best(std::move(group), from);
+            if (choice.to != kNone) choices.push_back(std::move(choice));
         }
-        if (best.to == kNone) return false;
-        for (Task t : best.tasks) {
-            state_.move(t, best.to);
-            on_core_[best.to].push_back(t);
+        std::ranges::stable_sort(choices, {}, [](const Choice& choice) {
+            return std::pair(choice.overtime, choice.cost);
+        });
+        bool moved = false;
+        for (Choice& choice : choices) {
+            if (state_.core_memory()->excess(from) == 0.0) break;
+            // Other cores have less room than before the first move.
+            if (moved) choice = best(std::move(choice.tasks), from);
+            if (choice.to == kNone) continue;
+            for (Task t : choice.tasks) {
+                state_.move(t, choice.to);
+                on_core_[choice.to].push_back(t);
+            }
+            moved = true;
         }
         std::erase_if(on_core_[from], [&](Task t) { return state_.mapping()[t] != from; });
-        return true;
+        return moved;
     }
 
   private:
     static constexpr Core kNone = ~Core{0};
     struct Choice {
         double overtime = INFINITY, cost = INFINITY;
-        std::vector<Task> tasks;
+        Group tasks;
         Core to = kNone;
     };
+
+    // The best core for tasks that leave together.
+    Choice best(Group tasks, Core from) {
+        Choice found;
+        const double before = state_.core_memory()->excess(from);
+        for (Core to = 0; to < problem_.cores(); ++to) {
+            if (to != from && room(tasks, to)) consider(tasks, from, to, before, found);
+        }
+        found.tasks = std::move(tasks);
+        return found;
+    }
 
     // Movable tasks: each that shares no block is alone. A block with a task that is fixed here
     // stays here, so its other tasks are alone, too.
@@ -58,45 +75,43 @@ class MemoryRepair {
         for (Task t : on_core_[c]) {
             if (problem_.fixed(t)) continue;
             if (problem_.block(t) == kNoBlock) {
-                result.push_back({{t}, problem_.load(t)});
+                result.push_back({t});
             } else {
-                Group& group = sharers[problem_.block(t)];
-                group.tasks.push_back(t);
-                group.load += problem_.load(t);
+                sharers[problem_.block(t)].push_back(t);
             }
         }
         for (auto& [block, group] : sharers) {
-            const bool whole =
-                group.tasks.size() == state_.core_memory()->sharers(group.tasks.front(), c);
+            const bool whole = group.size() == state_.core_memory()->sharers(group.front(), c);
             if (whole) {
                 result.push_back(std::move(group));
             } else {
-                for (Task t : group.tasks) result.push_back({{t}, problem_.load(t)});
+                for (Task t : group) result.push_back({t});
             }
         }
         return result;
     }
 
-    bool room(const Group& group, Core to) const {
+    bool room(const Group& tasks, Core to) const {
         double migrations = state_.migrations();
-        for (Task t : group.tasks) {
+        for (Task t : tasks) {
             migrations += state_.at_home(t);
         }
         return migrations <= state_.goal().max_migrations &&
-               state_.core_memory()->fits(group.tasks, to) &&
-               (group.tasks.size() > 1 ||
-                state_.memory_fits(group.tasks.front(), problem_.node(to)));
+               state_.core_memory()->fits(tasks, to) &&
+               (tasks.size() > 1 || state_.memory_fits(tasks.front(), problem_.node(to)));
     }
 
     // The effect of the move, which is made and reverted.
-    void consider(const Group& group, Core from, Core to, double before, Choice& best) {
-        for (Task t : group.tasks) state_.move(t, to);
+    void consider(const Group& tasks, Core from, Core to, double before, Choice& best) {
+        for (Task t : tasks) state_.move(t, to);
         const bool helps = state_.core_memory()->excess(from) < before &&
                            state_.migrated_bytes() <= state_.goal().max_migrated_bytes;
         const double overtime = state_.overtime(), cost = state_.cost();
-        for (Task t : group.tasks) state_.move(t, from);
+        for (Task t : tasks) state_.move(t, from);
         if (!helps || overtime > best.overtime) return;
-        if (overtime < best.overtime || cost < best.cost) best = {overtime, cost, group.tasks, to};
+        if (overtime < best.overtime || cost < best.cost) {
+            best.overtime = overtime, best.cost = cost, best.to = to;
+        }
     }
 
     SearchState& state_;

@@ -1,56 +1,120 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A target with the cost of a message by level: core, shared cache, NUMA node, other nodes, hosts.
+"""A target with the cost of a message by level: core, shared caches, NUMA node, package, hosts.
 
 The published metric has one cost for all cores of a node. Here, each core, or each group of cores
-that share their last cache, is a node of the target. All balancers then see these levels. The costs
-are given, or follow from measured latencies between cores.
+with one cost, is a node of the target. All balancers then see these levels. The levels are those of
+the machine's topology (place_levels.py). The costs are given, or follow from measured latencies
+between cores, or are assumed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from numascape.balance.graph import Cores, Floats, TaskGraph, no_floats
+from numascape.balance.graph import Floats, no_floats
+from numascape.balance.place_levels import BETWEEN_HOSTS, CORE, NODE, PlaceLevel, common_level
 from numascape.balance.target import Target
 from numascape.errors import NumascapeError
-from numascape.machine import Machine
 from numascape.machine.core_latencies import CoreLatencies
 
 MAX_PLACES = 4096
 """A target needs the square of its nodes as factors: 128 MiB."""
+_STEP: Final = 2.0
+"""Assumed: a message costs twice as much as on the level inside. Published latencies between cores
+rise 1.3 to 5 times from a level to the next."""
 
 
 @dataclass(frozen=True)
 class LevelCosts:
-    """The cost of a message within a core, a shared cache, and a NUMA node.
+    """The cost of a message by the name of the closest level that sender and receiver share.
 
-    Messages to other nodes cost the last one times the NUMA factor.
+    The cost within a NUMA node is always there. A level inside without a cost has that of the level
+    around it. Beyond the node, messages without a cost have that of the node times the NUMA factor.
     """
 
-    core: float
-    cache: float
-    node: float
+    by_name: Mapping[str, float]
 
     def __post_init__(self) -> None:
-        if not 0 <= self.core <= self.cache <= self.node or not 0 < self.node < float("inf"):
+        costs = list(self.by_name.values())
+        if not all(0 <= cost < float("inf") for cost in costs) or not self.by_name.get(NODE, 0) > 0:
             raise NumascapeError(
-                f"the costs {self.core:g},{self.cache:g},{self.node:g} must be finite numbers from "
-                "0 that rise from core to node"
+                f"the costs {self._text()} must be finite numbers from 0, that of a node above 0"
             )
 
+    def _text(self) -> str:
+        return ",".join(f"{name}={cost:g}" for name, cost in self.by_name.items())
 
-def with_levels(target: Target, machine: Machine, costs: LevelCosts) -> Target:
+    def of(self, levels: Sequence[PlaceLevel]) -> list[float | None]:
+        """The cost of each level, and between hosts; None: by NUMA factor.
+
+        Raises NumascapeError if there is no such level, or costs fall from a level to the next.
+        """
+        names = [*(level.name for level in levels), BETWEEN_HOSTS]
+        unknown = [name for name in self.by_name if name not in names]
+        if unknown:
+            raise NumascapeError(
+                f"there is no level {unknown[0][:20]!r} here: choose from {', '.join(names)}"
+            )
+        costs: list[float | None] = [self.by_name.get(name) for name in names]
+        node = names.index(NODE)
+        for i in range(node - 1, -1, -1):
+            costs[i] = costs[i + 1] if costs[i] is None else costs[i]
+        given = [cost for cost in costs if cost is not None]
+        if given != sorted(given):
+            raise NumascapeError(f"the costs {self._text()} must rise from core to hosts")
+        return costs
+
+
+def three_costs(costs: Sequence[float], levels: Sequence[PlaceLevel]) -> LevelCosts:
+    """Costs within a core, within any shared cache or other group in a node, and within a node."""
+    core, cache, node = costs
+    inner = _inside_node(levels)
+    return LevelCosts({CORE: core, **dict.fromkeys(inner, cache), NODE: node})
+
+
+def assumed_costs(levels: Sequence[PlaceLevel]) -> LevelCosts:
+    """Nothing within a core, 1 on the closest shared level, and twice as much on each next one."""
+    names = [*_inside_node(levels), NODE]
+    return LevelCosts({CORE: 0.0, **{name: _STEP**i for i, name in enumerate(names)}})
+
+
+def named_costs(text: str) -> LevelCosts:
+    """Read costs such as core=0,L2=1,L3=2,node=4. Raises NumascapeError."""
+    costs: dict[str, float] = {}
+    for word in text.split(","):
+        name, _, value = word.partition("=")
+        try:
+            costs[name.strip()] = float(value)
+        except ValueError:
+            raise NumascapeError(
+                f"--level-costs {text[:60]!r} is not a list of costs such as core=0,L3=1,node=3"
+            ) from None
+    if NODE not in costs:
+        raise NumascapeError("--level-costs does not tell the cost within a node: add node=3")
+    return LevelCosts(costs)
+
+
+def _inside_node(levels: Sequence[PlaceLevel]) -> list[str]:
+    names = [level.name for level in levels]
+    return names[1 : names.index(NODE)]
+
+
+def with_levels(target: Target, levels: Sequence[PlaceLevel], costs: LevelCosts) -> Target:
     """The target with each core, or group of cores with one cost, as a node.
 
-    `target` is that of the machine, of one or more hosts. Raises NumascapeError if there would be
-    too many nodes.
+    `target` and its levels are of one or more hosts. Raises NumascapeError if there would be too
+    many nodes, or the costs are not those of the levels.
     """
-    cache = cache_of_core(target, machine)
-    apart = costs.core < costs.cache
-    group = np.arange(target.cores, dtype=np.uint32) if apart else cache
+    each = costs.of(levels)
+    # The coarsest level up to the node within which all messages cost the same.
+    within = [i for i, level in enumerate(levels) if each[i] == each[0]]
+    finest = within[-1] if within[-1] <= [level.name for level in levels].index(NODE) else 0
+    group = levels[finest].group
     places = int(group.max()) + 1
     if places > MAX_PLACES:
         raise NumascapeError(
@@ -58,10 +122,12 @@ def with_levels(target: Target, machine: Machine, costs: LevelCosts) -> Target:
             "fewer --hosts, or the same cost for core and cache"
         )
     first = np.unique(group, return_index=True)[1]
-    node, shared = target.core_node[first].astype(np.int64), cache[first]
-    factor = costs.node * target.factor[np.ix_(node, node)]
-    factor[shared[:, None] == shared[None, :]] = costs.cache
-    np.fill_diagonal(factor, costs.core)
+    node = target.core_node[first].astype(np.int64)
+    factor = costs.by_name[NODE] * target.factor[np.ix_(node, node)]
+    shared = common_level(levels, first[:, None], first[None, :])
+    for i, cost in enumerate(each):
+        if cost is not None:
+            factor[shared == i] = cost
 
     def spread(values: Floats) -> Floats:
         return values[np.ix_(node, node)] if len(values) else values
@@ -73,56 +139,37 @@ def with_levels(target: Target, machine: Machine, costs: LevelCosts) -> Target:
     )  # fmt: skip
 
 
-def cache_of_core(target: Target, machine: Machine) -> Cores:
-    """The number of each core's group: the cores of its node that share its last cache.
-
-    Where the machine does not know its caches, all cores of a node are one group.
-    """
-    shared = [c for c in machine.caches if c.kind in ("unified", "data")]
-    last = max((cache.level for cache in shared), default=0)
-    of_cpu = {
-        cpu: number
-        for cache in shared
-        if cache.level == last
-        for number, group in enumerate(cache.groups)
-        for cpu in group
-    }
-    numbers: dict[tuple[int, int], int] = {}
-    found = [
-        numbers.setdefault((int(node), of_cpu.get(cpu, -1)), len(numbers))
-        for node, cpu in zip(target.core_node, target.cpus, strict=True)
-    ]
-    return np.array(found, np.uint32)
-
-
 def measured_costs(
-    target: Target, machine: Machine, latencies: CoreLatencies
+    target: Target, levels: Sequence[PlaceLevel], latencies: CoreLatencies
 ) -> tuple[Target, LevelCosts]:
     """The target of one host with measured factors between its nodes, and the costs by level.
 
-    Each is the median of the pairs of cores of its kind, in units of the quickest level. A message
-    within a core moves no cache line, so it costs nothing. Where no pair was measured, a level
-    costs as much as the one below it, and nodes keep their factors. Raises NumascapeError if
-    the latencies are not those of the machine.
+    Each is the median of the pairs of cores of its kind, in units of the quickest level; at least
+    that of the level inside, because other programs disturb measurements. A message within a core
+    moves no cache line, so it costs nothing. Where no pair was measured, a level costs as much as
+    the one inside, and nodes keep their factors. Raises NumascapeError if the latencies are not
+    those of the machine.
     """
     ns = _by_core(target, latencies)
-    cache = cache_of_core(target, machine)
-    node = target.core_node.astype(np.int64)
-    same_node = node[:, None] == node[None, :]
-    same_cache = cache[:, None] == cache[None, :]
-    near, far = _median(ns[same_cache]), _median(ns[same_node & ~same_cache])
-    if near is None and far is None:
+    cores = np.arange(target.cores)
+    shared = common_level(levels, cores[:, None], cores[None, :])
+    names = [*_inside_node(levels), NODE]
+    medians = [_median(ns[shared == 1 + i]) for i in range(len(names))]
+    if all(median is None for median in medians):
         raise NumascapeError("the latencies have no pair of cores of one node")
-    within = far or near or 1.0
-    quickest = min(near or within, within)
-    costs = LevelCosts(0.0, (near or within) / quickest, within / quickest)
+    quickest = next(median for median in medians if median is not None)
+    costs, last = {CORE: 0.0}, 1.0
+    for name, median in zip(names, medians, strict=True):
+        last = max(last, (median or quickest) / quickest)
+        costs[name] = last
+    node, within = target.core_node.astype(np.int64), last * quickest
     factor = target.factor.copy()
     for i in range(target.nodes):
         for j in range(target.nodes):
             between = _median(ns[np.ix_(node == i, node == j)]) if i != j else None
             if between is not None:
                 factor[i, j] = max(1.0, between / within)
-    return replace(target, factor=factor), costs
+    return replace(target, factor=factor), LevelCosts(costs)
 
 
 def _by_core(target: Target, latencies: CoreLatencies) -> Floats:
@@ -142,22 +189,3 @@ def _by_core(target: Target, latencies: CoreLatencies) -> Floats:
 def _median(values: npt.NDArray[np.float64]) -> float | None:
     known = values[~np.isnan(values)]
     return float(np.median(known)) if len(known) else None
-
-
-def messages_by_level(
-    graph: TaskGraph, mapping: Cores, target: Target, machine: Machine, hosts: int
-) -> dict[str, float]:
-    """The share of messages within a core, a shared cache, a node, a host, and between hosts.
-
-    `target` is that of the hosts before with_levels. A message counts at the closest level only.
-    """
-    count = graph.count if len(graph.count) else np.ones(graph.messages)
-    a, b = mapping[graph.senders].astype(np.int64), mapping[graph.to].astype(np.int64)
-    cache, host = cache_of_core(target, machine), np.arange(target.cores) * hosts // target.cores
-    groups = (np.arange(target.cores), cache, target.core_node, host)
-    shares, seen, total = {}, 0.0, float(count.sum())
-    for name, group in zip(("core", "cache", "node", "host"), groups, strict=True):
-        inside = float(count[group[a] == group[b]].sum()) / total if total else 0.0
-        shares[name] = max(0.0, inside - seen)
-        seen = max(seen, inside)
-    return {**shares, "hosts": max(0.0, 1.0 - seen) if total else 0.0}

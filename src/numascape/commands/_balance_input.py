@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from numascape.quantities import parse_bytes
 if TYPE_CHECKING:
     from numascape.balance import Target, TaskGraph
     from numascape.balance.levels import LevelCosts
+    from numascape.balance.place_levels import PlaceLevel
     from numascape.machine import Machine
     from numascape.machine.core_latencies import CoreLatencies
 
@@ -31,13 +33,15 @@ class TargetOptions:
 
 @dataclass(frozen=True, eq=False)
 class Hosts:
-    """The cores of the hosts; `plain` is the same target without costs by level."""
+    """The cores of the hosts; `plain` is the same target without costs by level.
+
+    `levels` are those of the cores, or none without costs by level.
+    """
 
     target: Target
     plain: Target
-    machine: Machine
     number: int
-    by_level: bool
+    levels: Sequence[PlaceLevel]
 
 
 def hosts_and_tasks(
@@ -45,6 +49,7 @@ def hosts_and_tasks(
 ) -> tuple[Hosts, TaskGraph]:
     """Hosts with as many cores as the tasks need, and the tasks. Says what is assumed."""
     from numascape.balance.levels import with_levels
+    from numascape.balance.place_levels import place_levels
     from numascape.balance.target import USUAL_HOST_FACTOR, several_hosts
     from numascape.machine import open_machine
 
@@ -66,20 +71,22 @@ def hosts_and_tasks(
         tasks = with_loads(tasks, loads)
     between = USUAL_HOST_FACTOR if given.host_factor is None else given.host_factor
     plain = several_hosts(one, hosts, between)
-    target = plain if costs is None else with_levels(plain, described, costs)
+    levels = [] if costs is None else place_levels(plain, described, hosts)
+    target = plain if costs is None else with_levels(plain, levels, costs)
     if given.memory_limit is not None:
         import numpy as np
 
         limit = float(parse_bytes(given.memory_limit))
         target = replace(target, core_memory=np.full(target.cores, limit))
-    return Hosts(target, plain, described, hosts, costs is not None), tasks
+    return Hosts(target, plain, hosts, levels), tasks
 
 
 def _one_host(
     machine: Machine, source: str | None, given: TargetOptions
 ) -> tuple[Target, LevelCosts | None]:
     """The target of one host, with a factor that is assumed if need be, and the costs by level."""
-    from numascape.balance.levels import LevelCosts, measured_costs
+    from numascape.balance.levels import measured_costs
+    from numascape.balance.place_levels import place_levels
     from numascape.balance.target import USUAL_FACTOR, target_of_machine
 
     latencies = _latencies(machine, source, given.level_costs)
@@ -94,27 +101,53 @@ def _one_host(
                 f"the NUMA factors of {terminal.printable(machine.name)} are unknown: "
                 f"{USUAL_FACTOR:g} is assumed (use --factor to change it)"
             )
+    levels = place_levels(one, machine)
     if latencies is not None:
-        one, costs = measured_costs(one, machine, latencies)
-        terminal.say(
-            f"a message between cores costs {costs.cache:.3g} within a shared cache, "
-            f"{costs.node:.3g} within a node, by measured latencies"
-        )
+        one, costs = measured_costs(one, levels, latencies)
+        _say_costs(costs, "by measured latencies")
         return one, costs
     if given.level_costs is None:
         return one, None
-    return one, LevelCosts(*numbers("--level-costs", given.level_costs, 3, "0,1,3"))
+    return one, _given_costs(given.level_costs, levels)
+
+
+def _given_costs(words: str, levels: Sequence[PlaceLevel]) -> LevelCosts:
+    """The costs in words of --level-costs: assumed ones, three numbers, or some with names."""
+    from numascape.balance.levels import assumed_costs, named_costs, three_costs
+
+    if words == "default":
+        costs = assumed_costs(levels)
+        _say_costs(costs, "as assumed: the machine has no latencies between cores")
+        return costs
+    if "=" in words:
+        return named_costs(words)
+    return three_costs(numbers("--level-costs", words, 3, "0,1,3"), levels)
+
+
+def _say_costs(costs: LevelCosts, source: str) -> None:
+    listed = ", ".join(f"{cost:.3g} within a {name}" for name, cost in costs.by_name.items())
+    terminal.say(f"a message costs {listed}, {source}")
 
 
 def _latencies(machine: Machine, source: str | None, words: str | None) -> CoreLatencies | None:
-    """The latencies between cores that --level-costs names: `measured`, or a CSV file."""
-    from numascape.machine.core_latencies import measure_core_latencies, read_core_latencies
+    """The latencies between cores that --level-costs names: a CSV file, the machine's, this host's.
 
+    None if costs are given in another way, or `default` finds none.
+    """
+    from numascape.machine.core_latencies import (
+        measure_core_latencies,
+        read_core_latencies,
+        stored_core_latencies,
+    )
+
+    if words in ("measured", "default") and machine.core_latencies is not None:
+        return stored_core_latencies(machine.core_latencies)
     if words == "measured":
         if source is not None:
             raise NumascapeError(
-                "--level-costs measured measures this host: leave out --machine, or give the file "
-                "that `numascape machine cores` wrote on the machine"
+                f"{terminal.printable(machine.name)} has no latencies between cores, and "
+                "--level-costs measured can measure only this host: leave out --machine, or give "
+                "the file that `numascape machine cores` wrote on the machine"
             )
         return measure_core_latencies(machine)
     if words is not None and words.lower().endswith(".csv"):

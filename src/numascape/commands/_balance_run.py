@@ -107,7 +107,7 @@ def print_table(results: BalanceResults) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("", no_wrap=True)
     names = ["imbalance", "communication", "off-node MB", "migrations", "relabelled", "ms"]
-    names += _level_names(where) if where.by_level else []
+    names += _level_names(where) if where.levels else []
     names += ["memory", "beyond"] if len(target.core_memory) else []
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
@@ -150,7 +150,10 @@ def _cells(m: Metrics) -> list[str]:
 
 
 def _level_names(where: Hosts) -> list[str]:
-    return ["% core", "cache", "node", "host", *(["hosts"] if where.number > 1 else [])]
+    from numascape.balance.place_levels import level_names
+
+    names = level_names(where.levels, where.number)
+    return [f"% {names[0]}", *names[1:]]
 
 
 def _more(problem: Problem, mapping: Cores, m: Metrics, where: Hosts) -> list[str]:
@@ -166,11 +169,11 @@ def _more(problem: Problem, mapping: Cores, m: Metrics, where: Hosts) -> list[st
 
 def _level_shares(problem: Problem, mapping: Cores, where: Hosts) -> list[float]:
     """The shares of messages by level, if their costs depend on it."""
-    from numascape.balance.levels import messages_by_level
+    from numascape.balance.place_levels import messages_by_level
 
-    if not where.by_level:
+    if not where.levels:
         return []
-    shares = messages_by_level(problem.graph, mapping, where.plain, where.machine, where.number)
+    shares = messages_by_level(problem.graph, mapping, where.levels)
     return list(shares.values())[: len(_level_names(where))]
 
 
@@ -216,7 +219,7 @@ def write_picture(results: BalanceResults, costs: list[float], graph: Path, file
     # The load of a thread is its accesses, so there is no time to simulate.
     threads = is_trace(graph)
     simulated = None if threads else _simulated_costs(costs)
-    names = _level_names(where) if where.by_level else []
+    names = _level_names(where) if where.levels else []
     mappings = [problem.graph.core, *(row.mapping for row in rows)]
     mapped = Mapped(
         graph.name, problem, rows, results.relabelled, where.plain, simulated, threads, names,

@@ -66,9 +66,11 @@ def balance(
         str | None,
         typer.Option(
             "--level-costs",
-            metavar="CORE,CACHE,NODE",
-            help="The cost of a message within a core, a shared cache and a node, such as 0,1,3; "
-            "or `measured`, on this host; or the file of `machine cores`. Default: 1 for all.",
+            metavar="COSTS",
+            help="The cost of a message by level: within a core, a shared cache and a node, such "
+            "as 0,1,3; or by name: core=0,L2=1,L3=2,node=4,package=6. Or `measured`: of the "
+            "machine's file, or of this host; or the file of `machine cores`; or `default`: "
+            "measured or assumed. Without this option: 1 for all within a node.",
             show_default=False,
         ),
     ] = None,

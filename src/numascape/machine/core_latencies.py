@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from numascape.errors import NumascapeError
-from numascape.machine.description import Machine
+from numascape.machine.description import CoreMatrix, Machine, Provenance
 from numascape.machine.measuring import run_probe
 
 _MAX_CPUS: Final = 4096
@@ -62,6 +62,25 @@ def measure_core_latencies(
         ns[i, j] = ns[j, i] = min(point.samples)
         done(number, len(pairs))
     return CoreLatencies(cpus, ns)
+
+
+def stored_core_latencies(matrix: CoreMatrix) -> CoreLatencies:
+    """Those in the description of a machine."""
+    rows = [[math.nan if ns is None else ns for ns in row] for row in matrix.values]
+    return CoreLatencies(matrix.cpus, np.array(rows, np.float64).reshape(len(rows), -1))
+
+
+def with_core_latencies(machine: Machine, latencies: CoreLatencies, date: str) -> Machine:
+    """The description with these latencies. Raises NumascapeError if they are not the machine's."""
+    other = sorted(set(latencies.cpus) - set(machine.cpus))
+    if other:
+        raise NumascapeError(f"{machine.name} has no CPU {other[0]}: it is another machine")
+    rows = tuple(
+        tuple(None if math.isnan(ns) else float(f"{ns:.4g}") for ns in row)
+        for row in latencies.ns.tolist()
+    )
+    source = Provenance("measured", "numascape machine cores", date)
+    return replace(machine, core_latencies=CoreMatrix(latencies.cpus, rows, source))
 
 
 def core_latencies_csv(latencies: CoreLatencies) -> str:

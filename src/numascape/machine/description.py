@@ -75,6 +75,23 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class CpuGroups:
+    """Other groups of CPUs that the machine has: its dies, clusters, modules."""
+
+    kind: str
+    groups: tuple[CpuSet, ...]
+
+
+@dataclass(frozen=True)
+class CoreMatrix:
+    """The ns that a cache line takes between two cores; `cpus` has a CPU of each core."""
+
+    cpus: CpuSet
+    values: Rows
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
 class Matrix:
     """A value per pair of nodes; `spread` is the half width of the 95 % confidence interval."""
 
@@ -120,6 +137,7 @@ class Machine:
     packages: tuple[CpuSet, ...] = ()
     cores: tuple[CpuSet, ...] = ()
     caches: tuple[Cache, ...] = ()
+    groups: tuple[CpuGroups, ...] = ()
     page_sizes: tuple[Count, ...] = ()
     allowed_cpus: CpuSet | None = None
     allowed_nodes: tuple[Count, ...] | None = None
@@ -131,6 +149,7 @@ class Machine:
     latency_by_size: tuple[Curve, ...] = ()
     loaded_latency: tuple[Curve, ...] = ()
     scaling: tuple[Curve, ...] = ()
+    core_latencies: CoreMatrix | None = None
     provenance: Provenance | None = None
     notes: tuple[str, ...] = ()
 
@@ -203,6 +222,9 @@ def _problem_of_sets(machine: Machine, cpus: set[int]) -> str | None:
     groups = [("packages", group) for group in machine.packages]
     groups += [("cores", group) for group in machine.cores]
     groups += [("caches", group) for cache in machine.caches for group in cache.groups]
+    groups += [("groups", group) for kind in machine.groups for group in kind.groups]
+    if machine.core_latencies is not None:
+        groups.append(("core_latencies", machine.core_latencies.cpus))
     for name, group in groups:
         if not cpus.issuperset(group):
             return f"{name} name CPU {min(set(group) - cpus)}, which is on no node"
@@ -218,6 +240,11 @@ def _problem_of_figures(machine: Machine) -> str | None:
         for rows in (matrix.values, matrix.spread):
             if rows is not None and (len(rows) != size or any(len(row) != size for row in rows)):
                 return f"{name} has a matrix that is not {size} x {size}, as the nodes are"
+    between = machine.core_latencies
+    if between is not None:
+        cpus = len(between.cpus)
+        if cpus != len(set(between.cpus)) or [len(row) for row in between.values] != [cpus] * cpus:
+            return "core_latencies has not one row and one column for each of its CPUs"
     for controllers in machine.controllers:
         if len(controllers.values) != size:
             return f"controllers has {len(controllers.values)} values for {size} nodes"

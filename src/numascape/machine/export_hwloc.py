@@ -71,6 +71,10 @@ def _objects(machine: Machine) -> Iterable[_Object]:
         yield _Object("Core", frozenset(group), {"os_index": str(number)})
     for cpu in machine.cpus:
         yield _Object("PU", frozenset([cpu]), {"os_index": str(cpu)})
+    for kind in machine.groups:
+        attributes = {"kind": "0", "subkind": "0", "subtype": _plain(kind.kind)}
+        for group in kind.groups:
+            yield _Object("Group", frozenset(group), attributes)
     for cache in machine.caches:
         if cache.kind == "memory-side":
             continue

@@ -19,6 +19,7 @@ from numascape.errors import NumascapeError
 from numascape.machine.description import (
     MAX_NODES,
     Cache,
+    CpuGroups,
     Machine,
     MachineNode,
     Matrix,
@@ -95,6 +96,7 @@ def _machine(topology: ET.Element, root: ET.Element, name: str, firmware: bool) 
         packages=_groups(root, "Package", cpus) or (tuple(sorted(cpus)),),
         cores=_groups(root, "Core", cpus) or tuple((cpu,) for cpu in sorted(cpus)),
         caches=_caches(root, cpus),
+        groups=_other_groups(root, cpus),
         page_sizes=_page_sizes(root),
         allowed_cpus=_allowed(root, "cpuset", cpus),
         allowed_nodes=_allowed(root, "nodeset", {node.number for node in nodes}),
@@ -153,6 +155,27 @@ def _name(topology: ET.Element) -> str:
 def _groups(root: ET.Element, kind: str, cpus: set[int]) -> tuple[tuple[int, ...], ...]:
     groups = {_cpuset(element, cpus) for element in _objects(root, kind)}
     return tuple(sorted(group for group in groups if group))
+
+
+def _other_groups(root: ET.Element, cpus: set[int]) -> tuple[CpuGroups, ...]:
+    """Dies and groups by kind and depth, without those that hwloc made for a node or a package."""
+    known = {_cpuset(element, cpus) for element in _objects(root, "NUMANode", "Package", "Machine")}
+    found: dict[tuple[str, int], set[tuple[int, ...]]] = {}
+
+    def visit(element: ET.Element, depth: int) -> None:
+        for inner in element.findall("object"):
+            type_ = inner.get("type", "")
+            if type_ in ("Die", "Group"):
+                kind = (inner.get("subtype", "")[:40] or type_).lower()
+                found.setdefault((kind, depth), set()).add(_cpuset(inner, cpus))
+            visit(inner, depth + (type_ == "Group"))
+
+    visit(root, 0)
+    return tuple(
+        CpuGroups(kind, tuple(sorted(group for group in groups if group)))
+        for (kind, _), groups in sorted(found.items())
+        if any(group and group not in known for group in groups)
+    )
 
 
 def _caches(root: ET.Element, cpus: set[int]) -> tuple[Cache, ...]:
@@ -299,4 +322,5 @@ def _without(machine: Machine, cpus: set[int]) -> Machine:
         packages=kept(machine.packages),
         cores=kept(machine.cores),
         caches=tuple(replace(cache, groups=kept(cache.groups)) for cache in machine.caches),
+        groups=tuple(replace(kind, groups=kept(kind.groups)) for kind in machine.groups),
     )

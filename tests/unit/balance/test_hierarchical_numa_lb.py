@@ -10,7 +10,8 @@ import pytest
 
 from numascape.balance import ALGORITHMS, Options, Problem, Target, target_of_machine, task_graph
 from numascape.balance import generators as generated
-from numascape.balance.levels import LevelCosts, messages_by_level, with_levels
+from numascape.balance.levels import three_costs, with_levels
+from numascape.balance.place_levels import messages_by_level, place_levels
 from numascape.balance.target import several_hosts
 from numascape.machine import open_machine
 
@@ -20,7 +21,9 @@ TWELVE_CACHES = "numa:1 l3:12 core:4 pu:1"
 @pytest.fixture(scope="module")
 def twelve_caches() -> Problem:
     machine = open_machine(TWELVE_CACHES)
-    target = with_levels(target_of_machine(machine), machine, LevelCosts(0, 1, 3))
+    one = target_of_machine(machine)
+    levels = place_levels(one, machine)
+    target = with_levels(one, levels, three_costs((0, 1, 3), levels))
     return Problem(generated.mesh(32, 48), target)
 
 
@@ -77,14 +80,15 @@ def test_scotch_has_the_levels_of_many_cores() -> None:
         one, core_node=one.core_node[shuffled], cpus=tuple(one.cpus[i] for i in shuffled)
     )
     hosts = several_hosts(one, 4, 10.0)
-    target = with_levels(hosts, machine, LevelCosts(0, 1, 3))
+    levels = place_levels(hosts, machine, 4)
+    target = with_levels(hosts, levels, three_costs((0, 1, 3), levels))
     assert target.cores == 768
     problem = Problem(generated.mesh(60, 768), target)
     scotch, metis = (problem.run(name).mapping for name in ("scotch", "metis"))
-    shares = [messages_by_level(problem.graph, m, hosts, machine, 4) for m in (scotch, metis)]
+    shares = [messages_by_level(problem.graph, m, levels) for m in (scotch, metis)]
     # METIS numbers parts of a mesh in a good order, too, but it knows no caches.
     assert shares[0]["hosts"] < 0.9 * shares[1]["hosts"]
-    assert shares[0]["cache"] > 2 * shares[1]["cache"]
+    assert shares[0]["L3"] > 2 * shares[1]["L3"]
     assert problem.measure(scotch).communication < 0.8 * problem.measure(metis).communication
 
 
@@ -92,7 +96,7 @@ def test_messages_are_counted_at_their_closest_level() -> None:
     machine = open_machine("numa:2 l3:2 core:2 pu:1")
     hosts = several_hosts(target_of_machine(machine, 2.0), 2, 10.0)
     graph = task_graph([1] * 6, [0, 0, 1, 2, 4, 8], [0] * 5, [1, 2, 3, 4, 5], count=[1, 2, 3, 4, 6])
-    shares = messages_by_level(graph, graph.core, hosts, machine, 2)
+    shares = messages_by_level(graph, graph.core, place_levels(hosts, machine, 2))
     assert {name: round(16 * share, 9) for name, share in shares.items()} == {
-        "core": 1, "cache": 2, "node": 3, "host": 4, "hosts": 6,
+        "core": 1, "L3": 2, "node": 3, "host": 4, "hosts": 6,
     }  # fmt: skip

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 
 from numascape.balance import target_of_machine
 from numascape.balance.levels import measured_costs
+from numascape.balance.place_levels import place_levels
 from numascape.errors import NumascapeError
 from numascape.machine import open_machine
 from numascape.machine.core_latencies import (
@@ -19,7 +22,10 @@ from numascape.machine.core_latencies import (
     core_latencies_csv,
     first_cpus,
     read_core_latencies,
+    stored_core_latencies,
+    with_core_latencies,
 )
+from numascape.machine.document import read_machine, write_machine
 
 Numascape = Callable[..., tuple[int, str, str]]
 
@@ -49,10 +55,10 @@ def test_levels_cost_what_was_measured() -> None:
             return 300.0
         return 40.0 if i // 4 == j // 4 else 100.0
 
-    measured, costs = measured_costs(target, machine, synthetic(16, ns))
-    assert costs.core == 0.0
-    assert costs.cache == 1.0
-    assert costs.node == pytest.approx(2.5, rel=0.02)
+    levels = place_levels(target, machine)
+    measured, costs = measured_costs(target, levels, synthetic(16, ns))
+    assert (costs.by_name["core"], costs.by_name["L3"]) == (0.0, 1.0)
+    assert costs.by_name["node"] == pytest.approx(2.5, rel=0.02)
     assert measured.factor[0, 1] == pytest.approx(3.0, rel=0.02)
 
 
@@ -60,15 +66,26 @@ def test_without_shared_caches_a_node_is_the_quickest_level() -> None:
     machine = open_machine("numa:2 l3:2 core:1 pu:1")
     target = target_of_machine(machine, 2.0)
     far = synthetic(4, lambda i, j: 80.0 if i // 2 == j // 2 else np.nan)
-    measured, costs = measured_costs(target, machine, far)
-    assert (costs.cache, costs.node) == (1.0, 1.0)
+    measured, costs = measured_costs(target, place_levels(target, machine), far)
+    assert costs.by_name == {"core": 0.0, "node": 1.0}
     assert measured.factor[0, 1] == 2.0  # not measured
 
 
 def test_latencies_of_another_machine_are_refused() -> None:
     machine = open_machine("numa:2 core:4 pu:1")
+    target = target_of_machine(machine, 2.0)
     with pytest.raises(NumascapeError, match="have no CPU 4"):
-        measured_costs(target_of_machine(machine, 2.0), machine, synthetic(4, lambda _i, _j: 50.0))
+        measured_costs(target, place_levels(target, machine), synthetic(4, lambda _i, _j: 50.0))
+
+
+def test_a_disturbed_measurement_still_gives_rising_costs() -> None:
+    """Cores with a shared L2 cache seem to be farther apart than others of the same L3 cache."""
+    machine = open_machine("numa:2 l3:1 l2:2 core:2 pu:1")
+    target = target_of_machine(machine, 2.0)
+    levels = place_levels(target, machine)
+    odd = synthetic(8, lambda i, j: 90.0 if i // 2 == j // 2 else 60.0 if i // 4 == j // 4 else 200)
+    _, costs = measured_costs(target, levels, odd)
+    assert costs.by_name == {"core": 0.0, "L2": 1.0, "node": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -113,3 +130,35 @@ def test_this_host_is_measured(numascape: Numascape, tmp_path: Path) -> None:
     assert np.isnan(np.diag(found.ns)).all()
     assert (found.ns[apart] > 0).all()
     assert np.array_equal(found.ns[apart], found.ns.T[apart])
+    # A description of this machine gets the matrix, and keeps what it had.
+    described = tmp_path / "host.json"
+    write_machine(replace(host, notes=("ours",)), described)
+    status, _, said = numascape("machine", "cores", "-o", described)
+    assert (status, "--level-costs measured" in said) == (0, True)
+    again = read_machine(described)
+    assert again.core_latencies is not None
+    assert (again.core_latencies.cpus, again.notes) == (found.cpus, ("ours",))
+    other = tmp_path / "other.json"
+    write_machine(open_machine("numa:2 core:64 pu:1"), other)
+    status, _, errors = numascape("machine", "cores", "-o", other)
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "with other CPUs than this host's" in errors
+
+
+def test_latencies_are_a_part_of_a_machine(tmp_path: Path) -> None:
+    machine = open_machine("numa:2 core:2 pu:1")
+    known = synthetic(4, lambda i, j: 40.0 + 10 * (i + j))
+    file = tmp_path / "machine.json"
+    write_machine(with_core_latencies(machine, known, "2026-01-01"), file)
+    stored = read_machine(file).core_latencies
+    assert stored is not None
+    assert stored.provenance.kind == "measured"
+    read = stored_core_latencies(stored)
+    assert np.allclose(read.ns, known.ns, rtol=1e-3, equal_nan=True)
+    with pytest.raises(NumascapeError, match="has no CPU 4: it is another machine"):
+        with_core_latencies(machine, synthetic(5, lambda _i, _j: 9.0), "")
+    wrong = json.loads(file.read_text())
+    wrong["core_latencies"]["values"].pop()
+    file.write_text(json.dumps(wrong))
+    with pytest.raises(NumascapeError, match="one row and one column for each of its CPUs"):
+        read_machine(file)

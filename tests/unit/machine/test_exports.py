@@ -40,6 +40,16 @@ def test_an_exported_machine_reads_back(name: str, tmp_path: Path) -> None:
         ]
 
 
+def test_dies_are_read_and_exported(tmp_path: Path) -> None:
+    machine = open_machine("package:2 die:2 group:2 core:2 pu:1")
+    kinds = [(groups.kind, len(groups.groups)) for groups in machine.groups]
+    assert sorted(kinds) == [("die", 4), ("group", 8)]
+    file = tmp_path / "machine.xml"
+    file.write_text(hwloc_xml(machine))
+    again = open_machine(str(file))
+    assert sorted(g.groups for g in again.groups) == sorted(g.groups for g in machine.groups)
+
+
 @pytest.mark.program
 def test_lstopo_shows_latency_and_bandwidth(tmp_path: Path) -> None:
     file = tmp_path / "machine.xml"
