@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from numascape import NumascapeError
-from numascape.machine import MachineNode, numa_factors, open_machine
+from numascape.machine import Machine, MachineNode, numa_factors, open_machine
+from numascape.machine.hwloc_xml import format_version
+
+# hwloc's own repository has files that hwloc 3 wrote (tests/hwloc/xml). This names a folder with
+# them, and one with the same machines as hwloc 2 wrote them: NEW:OLD (CONTRIBUTING.md).
+XML_FOLDERS = "NUMASCAPE_HWLOC_XML"
 
 # As `lstopo` of hwloc 3 writes it: facts of the whole machine are beside the objects, memory has a
 # kind, and the CPUs of a value are a set or an object.
@@ -101,3 +107,35 @@ def test_a_damaged_file_is_refused_in_one_line(
     with pytest.raises(NumascapeError, match=reason) as raised:
         open_machine(str(file))
     assert "\n" not in str(raised.value)
+
+
+def facts(machine: Machine) -> tuple[object, ...]:
+    """What both formats have. hwloc 3 no longer writes the sizes of pages."""
+    matrices = (machine.distances, *machine.latencies, *machine.bandwidths)
+    values = [matrix.values for matrix in matrices if matrix is not None]
+    groups = [other.groups for other in machine.groups]
+    return (
+        machine.nodes, machine.packages, machine.cores, machine.caches, groups,
+        machine.allowed_cpus, machine.allowed_nodes, values,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(XML_FOLDERS not in os.environ, reason=f"needs files of hwloc 3: {XML_FOLDERS}")
+def test_real_files_of_hwloc_3_say_what_those_of_hwloc_2_say() -> None:
+    new, old = (Path(name) for name in os.environ[XML_FOLDERS].split(":"))
+    files = [f for f in sorted(new.glob("*.xml")) if format_version(f.read_bytes()) == 3]
+    machines = {file.name: open_machine(str(file)) for file in files}
+    assert machines
+    compared = [name for name in machines if (old / name).exists()]
+    assert compared
+    for name in compared:
+        assert facts(machines[name]) == facts(open_machine(str(old / name))), name
+
+
+def test_a_file_without_the_sizes_of_pages_is_read(tmp_path: Path) -> None:
+    """As hwloc 3 writes it today."""
+    file = tmp_path / "machine.xml"
+    page = '      <page_type size="4096" count="512"/>\n'
+    assert page in TWO_AND_GPU
+    file.write_text(TWO_AND_GPU.replace(page, ""))
+    assert open_machine(str(file)).page_sizes == ()
