@@ -47,6 +47,8 @@ struct Options {
     double time_limit = INFINITY;
     // METIS: passes of its refinement on each level; 10 is its own default.
     int metis_passes = 10;
+    // METIS: partitions of which it takes the one with the least communication.
+    int metis_cuts = 1;
     // Scotch: only recursive bipartitioning, without a refinement of all parts.
     bool scotch_recursive = false;
     unsigned threads = 1;

@@ -39,6 +39,7 @@ Mapping metis(const Problem& problem, const Options& options) {
     settings[METIS_OPTION_SEED] = idx_t(options.seed & 0x7fffffff);
     settings[METIS_OPTION_NUMBERING] = 0;
     settings[METIS_OPTION_NITER] = idx_t(options.metis_passes);
+    settings[METIS_OPTION_NCUTS] = idx_t(options.metis_cuts);
     std::vector<real_t> shares;
     double speeds = 0.0;
     for (Core c : cores_by_node(problem)) speeds += problem.speed(c);
