@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from tree_sitter import Node, Query, QueryCursor
 
-from numascape.analysis.iterations.nodes import below, identifiers
+from numascape.analysis.moving_ranges import MovingRanges
 from numascape.naming.sources import Source
 
 _C = {"for_statement": "for", "while_statement": "while", "do_statement": "do"}
@@ -53,7 +53,8 @@ class LoopsOfFile:
             (node.start_point.row + 1, node.end_point.row + 1, _kind(node, kinds)) for node in nodes
         ]
         self._waits = [_only_waits(node) for node in nodes]
-        self._moves = [_moves_with(node, nodes) for node in nodes]
+        self._nodes = nodes
+        self._ranges = MovingRanges(nodes, source)
         self._first = np.array([loop[0] for loop in self._loops], np.int64)
         self._last = np.array([loop[1] for loop in self._loops], np.int64)
 
@@ -63,44 +64,17 @@ class LoopsOfFile:
         return bool(len(inside)) and bool(self._waits[inside[-1]])
 
     def moves_with(self, line: int) -> str:
-        """The variable of an outer loop on which the range of the first loop from `line` depends.
+        """The variable with which the range of the first loop from `line` moves; or empty.
 
-        Empty if there is none: the loop then has the same range each time.
+        Empty: the loop has the same range each time it runs, or nothing is known.
         """
         at = int(np.searchsorted(self._first, line))
-        return self._moves[at] if at < len(self._moves) else ""
+        return self._ranges.moves_with(self._nodes[at]) if at < len(self._nodes) else ""
 
     def around(self, line: int) -> tuple[int, int, str] | None:
         """First line, last line and kind of the innermost loop around `line`, or None."""
         inside = np.flatnonzero((self._first <= line) & (line <= self._last))
         return self._loops[inside[-1]] if len(inside) else None
-
-
-def _moves_with(loop: Node, loops: list[Node]) -> str:
-    """The variable of a loop around this one that the range of this one contains; or empty."""
-    own, bounds = _range(loop)
-    for outer in loops:
-        around = outer.start_byte < loop.start_byte and loop.end_byte <= outer.end_byte
-        if around and (changes := (_range(outer)[0] - own) & bounds):
-            return min(changes)
-    return ""
-
-
-def _range(loop: Node) -> tuple[set[str], set[str]]:
-    """The variables that a `for` or `do` loop counts up, and all names in its range."""
-    if loop.type == "for_statement":
-        fields = ("initializer", "condition", "update")
-        parts = [part for name in fields if (part := loop.child_by_field_name(name))]
-        counted = [part for name in fields[2:] if (part := loop.child_by_field_name(name))]
-    elif loop.type == "do_loop":
-        parts = list(below(loop.children[0], "loop_control_expression"))[:1]
-        counted = [part for control in parts for part in control.named_children[:1]]
-    else:
-        return set(), set()
-    variables, names = (
-        {name for part in some for name in identifiers(part)} for some in (counted, parts)
-    )
-    return variables, names
 
 
 def _only_waits(loop: Node) -> bool:

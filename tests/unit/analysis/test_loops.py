@@ -83,3 +83,52 @@ def test_the_range_of_a_loop_can_depend_on_a_loop_around_it(tmp_path: Path) -> N
     again = "  while (b) for (int i = b; i < n; i++) g();\n}\n"
     found = loops(tmp_path / "a.c", text + again)
     assert [found.moves_with(line) for line in (1, 3, 4)] == ["", "b", ""]
+
+
+CALLED = """\
+static void update(double *a, int n, int k) {
+  int first = k + 1;
+  for (int i = first; i < n; i++) a[i] = 0;
+}
+static void all(double *a, int n) {
+  for (int i = 0; i < n; i++) a[i] = 0;
+}
+static void step(double *a, int k) { update(a, 9, 2 * k); }
+int main(void) {
+  for (int k = 0, next; k < 9; k++) {
+    next = %s;
+    all(p, 9);
+    step(p, next);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "moves"), [("k + 2", "k"), ("max(k, 2)", "k"), ("4", ""), ("found(k)", "")]
+)
+def test_the_range_can_depend_on_an_argument_that_changes(
+    tmp_path: Path, start: str, moves: str
+) -> None:
+    found = loops(tmp_path / "a.c", CALLED % start)
+    assert [found.moves_with(line) for line in (3, 6)] == [moves, ""]
+
+
+def test_the_range_can_depend_on_an_argument_in_fortran(tmp_path: Path) -> None:
+    text = (
+        "program p\ndo k = 1, n, 8\n last = k + 7\n call update(a, n, last)\nend do\ncontains\n"
+        "subroutine update(a, n, last)\n do j = last + 1, n\n  a(j, j) = 0\n end do\n"
+        "end subroutine\nend program\n"
+    )
+    found = loops(tmp_path / "a.f90", text)
+    assert [found.moves_with(line) for line in (2, 8)] == ["", "last"]
+
+
+def test_the_range_can_depend_on_a_number_that_a_loop_halves(tmp_path: Path) -> None:
+    loop = "    for (int i = 0; i < n; i++) g();\n"
+    text = f"void f(int n) {{\n  while (n) {{\n{loop}    n /= 2;\n  }}\n}}\n"
+    assert loops(tmp_path / "a.c", text).moves_with(3) == "n"
+    assert loops(tmp_path / "b.c", text.replace("/= 2", "= next()")).moves_with(3) == ""
+    member = "void S::run() {\n  for (int k = 0; k < 9; k++) s.part(k);\n}\n"
+    part = "void S::part(int k) {\n  for (int i = k; i < 9; i++) g();\n}\n"
+    assert loops(tmp_path / "a.cpp", member + part).moves_with(5) == "k"

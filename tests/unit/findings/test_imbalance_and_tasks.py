@@ -319,4 +319,6 @@ def test_pages_that_are_on_all_nodes_already_are_not_spread(
         threads=(0, 1, 2, 3),
         whole=SimpleNamespace(first_toucher_share=touched),
     )
-    assert [fix.remedy.value for fix in _fixes(subject, "Exchange the loops.")] == remedies
+    assert [
+        fix.remedy.value for fix in _fixes(subject, "Exchange the loops.", walked=True)
+    ] == remedies

@@ -19,5 +19,9 @@ def test_the_range_should_be_the_same_each_time() -> None:
     assert finding.place == LOOP
 
 
+def test_what_a_moving_loop_only_reads_is_shared() -> None:
+    assert {one.kind for one in found(0, Moving(None))} == {Kind.SHARED_READ_MOSTLY}
+
+
 def test_without_a_moving_range_all_pages_are_shared() -> None:
     assert {one.kind for one in found(THREADS, Sources(None))} == {Kind.SHARED_WRITTEN}

@@ -47,6 +47,8 @@ def diagnose(subject: Subject) -> Finding | None:
         return _other_lines(subject)
     if has_own_lines(subject):
         return None
+    if moving := _with_range(subject):
+        return moving
     if (
         subject.pattern is Pattern.CHANGING
         or _taken_by_tasks(subject)
@@ -54,7 +56,7 @@ def diagnose(subject: Subject) -> Finding | None:
         or _taken_by_chunks(subject)
     ):
         return _taken_by_time(subject)
-    return _with_range(subject)
+    return None
 
 
 def _between_phases(subject: Subject, change: Change) -> Finding:
@@ -80,7 +82,7 @@ def _between_phases(subject: Subject, change: Change) -> Finding:
             "loops there. If an iteration needs the one before, transpose the data between the "
             "phases, so that each thread copies its part once."
         )
-    return _finding(subject, why, evidence, sure, together)
+    return _finding(subject, why, evidence, sure, together, walked=change.walked)
 
 
 def _taken_by_time(subject: Subject) -> Finding:
@@ -126,21 +128,26 @@ def _taken_by_time(subject: Subject) -> Finding:
 
 
 def _with_range(subject: Subject) -> Finding | None:
-    """The range of the divided loop depends on an outer loop, and all threads write each page.
+    """The range of the divided loop moves, and most threads write each page.
 
     In one run of the loop, each element has one writer. So a page with all threads as writers has
-    other ones in other runs, as in an elimination whose active part shrinks.
+    other ones in other runs, as in an elimination whose active part shrinks. A schedule or tasks
+    that give work to free threads change the users in any range.
     """
-    if subject.pattern not in (Pattern.SHARED, Pattern.GROUPS):
+    if subject.pattern not in (Pattern.SHARED, Pattern.GROUPS, Pattern.CHANGING):
+        return None
+    if subject.in_tasks or subject.in_dynamic_loop:
         return None
     written = page_use(subject.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
     moving = subject.run.sources.moving_range(subject.worked_in)
-    if moving is None or written.users_per_page < MIN_WRITERS_IN_TURN * len(subject.threads):
+    if moving is None or not len(written.page):
+        return None
+    if written.users_per_page < MIN_WRITERS_IN_TURN * len(subject.threads):
         return None
     place, variable = moving
     why = (
-        f"The range of {place} depends on `{variable}`, the variable of a loop around "
-        "it. So a thread has other iterations each time, and about "
+        f"The range of {place} depends on `{variable}`, which changes each time the loop runs. "
+        "So a thread has other iterations each time, and about "
         f"{written.users_per_page:.1f} threads write each page in turn."
     )
     fixed = (
@@ -235,16 +242,25 @@ def _taken_by_pool(subject: Subject) -> bool:
 
 
 def _finding(
-    subject: Subject, why: str, evidence: Evidence, confidence: float, together: str = ""
+    subject: Subject,
+    why: str,
+    evidence: Evidence,
+    confidence: float,
+    together: str = "",
+    *,
+    walked: bool = False,
 ) -> Finding:
-    """The finding; `together` says how phases could divide the pages alike, if they do not."""
+    """The finding; `together` says how phases could divide the pages alike, if they do not.
+
+    `walked`: one phase does not divide the pages at all.
+    """
     return Finding(
         kind=Kind.CHANGING_USERS,
         structure=subject.structure,
         name=subject.name,
         threads=subject.threads,
         why=why,
-        fixes=_fixes(subject, together),
+        fixes=_fixes(subject, together, walked=walked),
         evidence=(
             evidence,
             Evidence("share of a page's busiest thread", subject.use.dominance, "share"),
@@ -256,13 +272,13 @@ def _finding(
     )
 
 
-def _fixes(subject: Subject, together: str) -> tuple[Fix, ...]:
+def _fixes(subject: Subject, together: str, *, walked: bool = False) -> tuple[Fix, ...]:
     """Divide the work always in the same way if its source decides; else spread the pages."""
     pinned = Fix(pin(subject.run))
     spread = Fix(
         f"If the users must change: {_small(interleave_pages(subject))}", Remedy.INTERLEAVED
     )
-    if together not in ("", _ALIKE) and subject.pattern is Pattern.CHANGING:
+    if walked and subject.pattern is Pattern.CHANGING:
         if _is_spread(subject):
             # Spread pages would be remote in the phase in which they are local now, too.
             return Fix(together, Remedy.DIVIDED), pinned
