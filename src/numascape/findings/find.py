@@ -39,6 +39,7 @@ from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_GAIN
 from numascape.machine.description import Machine
 from numascape.naming.python_statements import TEMPORARY
+from numascape.prediction.computing import MEMORY_NS
 from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import knows_threads, knows_touches, only_touches
@@ -103,6 +104,8 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     travelling = {one.structure for one in found if one.kind in LINES_TRAVEL}
     found += packed_parts.diagnose(run, travelling)
     found = _without_contradictions(_relevant(run, _without_consequences(found)))
+    if run.computes:
+        found = _that_matter_beside_computing(run, found)
     found = with_gains(run, found) if gains else without_gains(found)
     found = [replace(finding, threads=_in_places_of(run, finding.threads)) for finding in found]
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
@@ -224,6 +227,16 @@ def _without_consequences(found: Sequence[Finding]) -> list[Finding]:
         for finding in found
         if finding.kind is not Kind.LINE_TRUE_SHARING or finding.structure not in handed
     ]
+
+
+def _that_matter_beside_computing(run: Run, found: Sequence[Finding]) -> list[Finding]:
+    """Leave out what cannot matter in a run that computes for most of its time.
+
+    Accesses do not show how long its threads work, so nothing is said about their balance either.
+    Only lines that travel often take a share of the time.
+    """
+    least = MIN_GAIN * run.cpu_ns / MEMORY_NS
+    return [f for f in found if not f.to_do or (f.kind in LINES_TRAVEL and f.nearer >= least)]
 
 
 def _without_contradictions(found: Sequence[Finding]) -> list[Finding]:

@@ -246,7 +246,8 @@ class RemediedRun:
                 f"last-level cache ({bytes_text(int(cache))}). Record a larger input."
             )
         busiest = float(self._demand.accesses.sum(axis=0).max(initial=0.0))
-        computing = share_of(busiest * self._speeds.core_ns * 1e-9, self.now.seconds)
+        each = self._speeds.core_ns + self._demand.computing_ns
+        computing = share_of(busiest * each * 1e-9, self.now.seconds)
         if computing >= MIN_COMPUTING_SHARE:
             return (
                 "At this size, almost nothing is saved: the threads compute for "

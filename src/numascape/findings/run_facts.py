@@ -47,6 +47,12 @@ class RunFacts:
         """Accesses of the whole run."""
         return sum(facts.accesses for facts in self.facts.values())
 
+    @property
+    def cpu_ns(self) -> float:
+        """CPU time of the run, without recording if that is known; 0 if unknown."""
+        times = self.trace.info.times
+        return (times.native_cpu_s or times.cpu_s or 0.0) * 1e9
+
     @cached_property
     def owners(self) -> dict[int, Owner]:
         """By structure, the part of the program that decides on its memory."""

@@ -33,6 +33,7 @@ from numascape.findings.thresholds import (
     MIN_LINE_PAIRS,
 )
 from numascape.findings.work import busiest_phase, measured_work
+from numascape.prediction.computing import computing_ns
 from numascape.quantities import share_of
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.once import kept_with
@@ -295,6 +296,18 @@ class Run(RunFacts):
 
     These are the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first.
     """
+
+    @cached_property
+    def computes(self) -> bool:
+        """Whether it uses the CPU for so long that its accesses hardly matter.
+
+        Each access to entries that random threads look up may wait for memory.
+        """
+        if not computing_ns(self.trace):
+            return False
+        shared = (one for one in self.subjects if one.pattern is Pattern.SHARED)
+        looked_up = sum(one.working for one in shared if one.looked_up)
+        return computing_ns(self.trace, looked_up) > 0
 
     def subject(self, structure: int) -> Subject | None:
         """The subject of this structure; None if the structure has too few accesses."""

@@ -19,6 +19,7 @@ import polars as pl
 
 from numascape.analysis.page_index import PageIndex, page_index, rows_of_accesses
 from numascape.machine import Machine
+from numascape.prediction.computing import computing_ns
 from numascape.prediction.speeds import Floats, Speeds, speeds_of
 from numascape.trace import Trace
 from numascape.trace.format import LINE_BYTES, PAGE_BYTES, PAGE_LINES
@@ -73,7 +74,8 @@ class Demand:
     page times the repetitions of the phase. `rounds` (per row) is the share of these repetitions in
     which the thread used the page, or 1 if unknown. `least` and `most` are factors on `lines` for
     the bounds of the estimate, or 1 if `counted`. `phased`: the run has phases. `groups`: what is
-    not a sum, if each row of `pages` stands for several pages.
+    not a sum, if each row of `pages` stands for several pages. `computing_ns` is the time that the
+    run computes for each access, besides the access itself.
     """
 
     index: PageIndex
@@ -92,6 +94,7 @@ class Demand:
     counted: bool = False
     phased: bool = False
     groups: PageGroups | None = None
+    computing_ns: float = 0.0
 
     @property
     def pages(self) -> pl.DataFrame:
@@ -214,7 +217,7 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
     return Demand(
         index, page, thread, phase, reads + writes, lines, lines + back, accesses,
         PAGE_LINES * repetitions, np.ones_like(lines), tuple(trace.phases["name"].to_list()),
-        least, most, counted, trace.phases.height > 1,
+        least, most, counted, trace.phases.height > 1, computing_ns=computing_ns(trace),
     )  # fmt: skip
 
 

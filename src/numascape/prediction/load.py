@@ -40,6 +40,8 @@ class Tuning:
 class Load:
     """Lines to wait for and bytes, as phases x threads x nodes of memory, and the nodes of threads.
 
+    `computing` is phases x threads: the ns of accesses without waiting, and of other computing.
+
     `bytes` is between two bounds: with `min_bytes`, threads fetch shared lines once for all, and
     with `max_bytes`, each thread fetches them separately. `waits` is between two bounds: with
     `min_waits`, repeated lines are fetched in order (so that a prefetcher helps), and with
@@ -47,7 +49,7 @@ class Load:
     on each node's CPUs.
     """
 
-    accesses: Floats
+    computing: Floats
     waits: Floats
     min_waits: Floats
     max_waits: Floats
@@ -131,7 +133,7 @@ def load_of(demand: Demand, speeds: Speeds, placed: Placed, tuning: Tuning) -> L
     max_bytes, mean_bytes, min_bytes = sent if shared else sent * 3
     min_waits, mean_waits, max_waits = awaited if anew else awaited * 3
     return Load(
-        demand.accesses * tuning.thread_time,
+        demand.accesses * (speeds.core_ns + demand.computing_ns) * tuning.thread_time,
         mean_waits,
         min_waits,
         max_waits,
@@ -161,7 +163,7 @@ def variations(load: Load, speeds: Speeds, demand: Demand) -> list[tuple[Load, S
     """The loads and speeds with each assumption at its lower and its upper bound."""
     flying, faster = speeds.lines_in_flight, (speeds.controller, speeds.link)
     return [
-        *((replace(load, accesses=load.accesses * factor), speeds) for factor in _CORE_TIME),
+        *((replace(load, computing=load.computing * factor), speeds) for factor in _CORE_TIME),
         *((load, replace(speeds, lines_in_flight=flying * factor)) for factor in _LINES_IN_FLIGHT),
         *(
             (load, replace(speeds, controller=faster[0] * factor, link=faster[1] * factor))

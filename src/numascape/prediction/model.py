@@ -280,7 +280,7 @@ def _per_second(needed: Floats, seconds: Floats) -> Floats:
 
 def _needs(load: Load, speeds: Speeds) -> _Needs:
     traffic = load.traffic()
-    computing = load.accesses * speeds.core_ns * 1e-9
+    computing = load.computing * 1e-9
     cores = np.maximum(speeds.cores, 1)
     return _Needs(
         memory=traffic.sum(axis=1) / speeds.controller / 1e9,

@@ -331,7 +331,9 @@ def why_limited(saved: float, computing: float) -> str:
     """Why a fix that saves this share saves so little, in a run that computes for this share."""
     model = SimpleNamespace(
         _demand=SimpleNamespace(
-            number_of_pages=lambda _: 10, accesses=np.array([[computing * 1e9]])
+            number_of_pages=lambda _: 10,
+            accesses=np.array([[computing * 1e9 / 4]]),
+            computing_ns=3.0,
         ),
         _speeds=SimpleNamespace(shared_cache=PAGE, core_ns=1.0),
         now=SimpleNamespace(seconds=1.0, limit="thread 0"),

@@ -13,6 +13,7 @@ import polars as pl
 from numascape.machine import Machine, MachineNode, Matrix, Provenance
 from numascape.machine.description import Controllers, Curve
 from numascape.trace import Trace
+from numascape.trace.info import Times, Totals
 from numascape.trace.schema import SCHEMAS
 
 ASSUMED = Provenance("assumed", "chosen for a test")
@@ -64,6 +65,7 @@ def trace_of(
     placement: list[tuple[int, int]] = (),  # type: ignore[assignment]
     machine: Machine | None = None,
     repetitions: int = 1,
+    cpu_s: float | None = None,
 ) -> Trace:
     """One structure in one phase; `lines` are per row of accesses, the others (page, thread)."""
     pages = 1 + max((row[0] for row in [*accesses, *(first_touch or [])]), default=0)
@@ -110,7 +112,12 @@ def trace_of(
             orient="row",
         ),
         instances=pl.DataFrame(schema=SCHEMAS["instances"]),
-        info=SimpleNamespace(machine=machine or machine_of(1)),
+        info=SimpleNamespace(
+            machine=machine or machine_of(1),
+            times=Times(1.0, cpu_s),
+            totals=Totals(int(frame["reads"].sum()), int(frame["writes"].sum()), pages, threads),
+            recorder=SimpleNamespace(counts="accesses"),
+        ),
         path=Path("made-up.numascape"),
         _results={},
     )

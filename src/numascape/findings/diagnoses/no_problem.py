@@ -45,7 +45,7 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     threads = sum(1 for count in _by_thread(run) if count)
     cached = _cached_share(run)
     policy = best_policy(run)
-    why = why_none(threads, local, private, cached)
+    why = _computes(run) if run.computes else why_none(threads, local, private, cached)
     saved = 0.0 if policy is None else 1 - policy.relative
     travelling = _written_by_several(run, others)
     if why and saved < MIN_RELEVANT_GAIN and travelling:
@@ -78,6 +78,14 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
             confidence=0.9 if run.accesses else 0.5,
         )
     ]
+
+
+def _computes(run: Run) -> str:
+    each = run.cpu_ns / run.accesses
+    return (
+        f"The run computes: it uses {each:.0f} ns of CPU time for each access to memory, far more "
+        "than the access takes on any node."
+    )
 
 
 def why_none(threads: int, local: float | None, private: float, cached: float) -> str:
