@@ -36,7 +36,7 @@ from numascape.findings.finding import LINES_TRAVEL, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.python_advice import is_python
 from numascape.findings.subject import Run, Subject
-from numascape.findings.thresholds import MIN_GAIN
+from numascape.findings.thresholds import MIN_GAIN, MIN_STRUCTURE_SHARE
 from numascape.machine.description import Machine
 from numascape.naming.python_statements import TEMPORARY
 from numascape.prediction.computing import MEMORY_NS
@@ -172,7 +172,8 @@ def of_structure(subject: Subject) -> list[Finding]:
         handed = producer_consumer.diagnose(subject)
         return _present([handed or cache_resident.diagnose(subject)])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
-    if first is not None and not first.to_do and _is_temporary(subject):
+    rare = subject.share < MIN_STRUCTURE_SHARE
+    if first is not None and not first.to_do and (rare or _is_temporary(subject)):
         first = None
     if first is not None and first.kind is Kind.PRODUCER_CONSUMER:
         return [first]

@@ -15,7 +15,11 @@ from numascape.findings.finding import Place
 from numascape.findings.nodes import Nodes, pages_by_node
 from numascape.findings.python_advice import is_python
 from numascape.findings.sources import Sources
-from numascape.findings.thresholds import MIN_STRUCTURE_SHARE
+from numascape.findings.thresholds import (
+    MIN_COMPARED_SHARE,
+    MIN_SHARED_PAGES,
+    MIN_STRUCTURE_SHARE,
+)
 from numascape.findings.waiting import used_while_waiting
 from numascape.findings.work import work_and_fills
 from numascape.machine.description import Machine
@@ -134,9 +138,25 @@ class RunFacts:
         wanted = [s for s, facts in self.facts.items() if facts.accesses >= self._least]
         return self.trace.accesses.filter(pl.col("structure").is_in(wanted))
 
+    @cached_property
+    def compared(self) -> float:
+        """The accesses with which those of a structure are compared: those that may be far.
+
+        Stacks, variables, and memory that one thread uses alone, have many accesses that caches
+        answer.
+        """
+        shared = sum(
+            facts.accesses
+            for structure, facts in self.facts.items()
+            if self.owners[structure] is Owner.PROGRAM
+            and facts.threads > 1
+            and facts.touched_pages >= MIN_SHARED_PAGES
+        )
+        return max(float(shared), MIN_COMPARED_SHARE * self.accesses)
+
     @property
     def _least(self) -> float:
-        return max(1.0, MIN_STRUCTURE_SHARE * self.accesses)
+        return max(1.0, MIN_STRUCTURE_SHARE * self.compared)
 
     @property
     def work(self) -> pl.DataFrame:

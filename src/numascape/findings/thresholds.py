@@ -13,7 +13,16 @@ from numascape.prediction import initialisation
 
 MIN_STRUCTURE_SHARE = 0.01
 """Smallest share of the run's accesses for a structure to be examined. If all its accesses took
-twice their time, the run would take one percent longer."""
+twice their time, the run would take one percent longer. For findings with a fix, it is the share of
+the accesses to memory that several threads use."""
+
+MIN_SHARED_PAGES = 16
+"""Pages of a structure, from which its accesses count as those to memory that several threads use:
+twice the first cache of a core. Caches answer nearly all accesses to smaller ones."""
+
+MIN_COMPARED_SHARE = 0.25
+"""Smallest share of the run's accesses that those of a structure are compared with. An access that
+a cache answers takes about 1 ns, others take 5 to 100 ns."""
 
 MIN_FIRST_TOUCH_RATIO = 2.0
 """Ratio of the pages that a thread touched first to the mean over threads. From this ratio on, some

@@ -99,6 +99,36 @@ def is_examined(share: float) -> bool:
     return run_of(pattern).subject(small) is not None
 
 
+def beside_own_memory(share: float, *, split: bool = False) -> Run:
+    """A: used by all threads, with `share` of all accesses; each thread has memory of its own."""
+    pattern = Pattern("beside", 4)
+    page = np.arange(200)
+    if split:
+        s = pattern.structure("A", 200)
+        pattern.access(s, page, page // 50, round(4_000_000 * share), 0)
+        pattern.touch(s, page, page // 50)
+    else:
+        all_read(pattern, 200, round(1_000_000 * share))
+    for thread in range(4):
+        s = pattern.structure(f"own {thread}", 200)
+        pattern.access(s, page, thread, round(1_000_000 * (1 - share)), 0)
+        pattern.touch(s, page, thread)
+    return run_of(pattern)
+
+
+def is_compared_with(part: float) -> bool:
+    """A structure with a hundredth of this share of the accesses is examined."""
+    return beside_own_memory(part / 100).subject(0) is not None
+
+
+def is_compared_with_small_memory(pages: float) -> bool:
+    """A, with 0.5 % of the accesses, is compared with B, which has so many pages."""
+    pattern = Pattern("small", 4)
+    small = all_read(pattern, 100, 5_000)
+    all_read(pattern, round(pages), round(995_000 * 100 / pages), name="B")
+    return run_of(pattern).subject(small) is not None
+
+
 def used_by_another(touched_by_main: float, share: float = 1.0) -> Run:
     """A: used by thread 1 alone, with `share` of all accesses; B is thread 0's own."""
     pattern = Pattern("handed", 2)

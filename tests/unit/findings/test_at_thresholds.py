@@ -17,7 +17,7 @@ from numascape.findings.subject import Subject
 from numascape.findings.thresholds import sureness
 from numascape.naming.runtime_objects import RUNTIME_NAMES
 from synthetic.pattern import Pattern
-from unit.findings.run_cases import run_of, subject_of
+from unit.findings.run_cases import beside_own_memory, run_of, subject_of
 
 
 def far(own_share: float, remote: float | None = None, toucher: int | None = 0) -> bool:
@@ -70,3 +70,14 @@ def test_an_array_without_a_variable_is_told_only_if_something_is_wrong(
     pattern.access(s, page, page // 16, 2000, 2000)
     pattern.touch(s, page, page // 16 if local else 0)
     assert bool(of_structure(subject_of(run_of(pattern)))) is told
+
+
+@pytest.mark.parametrize(
+    ("share", "split", "told"),
+    [(0.009, False, True), (0.009, True, False), (0.011, False, True), (0.011, True, True)],
+)
+def test_what_needs_no_action_is_told_only_if_it_has_many_accesses(
+    share: float, split: bool, told: bool
+) -> None:
+    subject = subject_of(beside_own_memory(share, split=split))
+    assert bool(of_structure(subject)) is told

@@ -222,4 +222,4 @@ def test_a_structure_is_examined_from_a_hundredth_of_the_accesses_but_one_at_lea
     accesses: int, least: float
 ) -> None:
     compute: Any = vars(RunFacts)["_least"].fget
-    assert compute(SimpleNamespace(accesses=accesses)) == least
+    assert compute(SimpleNamespace(compared=accesses)) == least
