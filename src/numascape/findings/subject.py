@@ -123,6 +123,11 @@ class Subject:
         """Whether random threads use single entries; false if a schedule deals out the entries."""
         if self.in_tasks or (self.schedule is not None and self.schedule.is_dynamic):
             return False
+        return self.uses_single_entries
+
+    @property
+    def uses_single_entries(self) -> bool:
+        """Whether random threads use single entries, also if a schedule deals them out."""
         key = ("looked up", self.structure)
         return kept_with(self.run.trace, key, lambda: looked_up(self.use, self.touchers))
 

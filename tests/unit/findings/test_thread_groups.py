@@ -13,9 +13,10 @@ from numascape.analysis.seen_lines import Overlap
 from numascape.findings import Finding, findings_of
 from numascape.findings.advice import local_parts
 from numascape.findings.diagnoses import changing_users, shared_by_groups, shared_written
-from numascape.findings.finding import Kind, Remedy
+from numascape.findings.finding import Kind, Place, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.pattern import parts_in_turn
+from numascape.findings.sources import Schedule
 from numascape.findings.thread_groups import has_separate_groups, thread_group_sizes
 from synthetic.pattern import Pattern
 from unit.findings.pattern_cases import use
@@ -133,11 +134,18 @@ def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(shared_written, part, lambda _: "")
     trace = SimpleNamespace(accesses=[], transfers=SimpleNamespace(is_empty=lambda: False))
     subject: Any = SimpleNamespace(
-        schedule=None, looked_up=True, run=SimpleNamespace(trace=trace), overlap=Overlap()
+        schedule=None, uses_single_entries=True, run=SimpleNamespace(trace=trace), overlap=Overlap()
     )
     monkeypatch.setattr(shared_written, "has_memory_lines", lambda _: True)
     assert [fix.remedy.value for fix in shared_written._fixes(subject)] == ["interleaved"]
-    subject.looked_up = False
+    subject.schedule = Schedule(Place("f", "a.c", 3), "dynamic", "64")
+    assert [fix.remedy.value for fix in shared_written._fixes(subject)] == ["interleaved"]
+    subject.uses_single_entries = False
+    assert [fix.remedy.value for fix in shared_written._fixes(subject)] == [
+        "divided",
+        "interleaved",
+    ]
+    subject.schedule = None
     assert [fix.remedy.value for fix in shared_written._fixes(subject)] == [
         "interleaved",
         "divided",

@@ -73,6 +73,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         in_tasks=False,
         is_dealt_out=False,
         looked_up=False,
+        uses_single_entries=False,
         schedule=None,
         foreign=75,
         touched_bytes=99,

@@ -56,13 +56,12 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
     """Spread its pages; where a schedule clause scatters the work, change this first.
 
     If random threads look up entries, it depends on the data which entry a thread uses next: the
-    work cannot be divided.
+    work cannot be divided, whatever the schedule is.
     """
     fixes: tuple[Fix, ...] = (Fix(interleave_pages(subject), Remedy.INTERLEAVED),)
-    if scatters(subject.schedule):
-        fixes = (_divide(subject), *fixes)
-    elif not subject.looked_up:
-        fixes = (*fixes, _divide(subject))
+    if not subject.uses_single_entries:
+        divide = _divide(subject)
+        fixes = (divide, *fixes) if scatters(subject.schedule) else (*fixes, divide)
     trace = subject.run.trace
     lines_known = knows_lines(subject) or not trace.transfers.is_empty()
     lines_known = lines_known or has_memory_lines(trace.accesses)
