@@ -8,6 +8,7 @@ this variable. The loop around it may be in a function that calls the one with t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tree_sitter import Node, Query, QueryCursor
 
@@ -28,14 +29,13 @@ _MOST_CALLS = 3
 """Functions between a loop and the loop around it; longer chains are not followed."""
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class MovingRanges:
     """The loops of a parsed file, `loops`, and what their ranges depend on."""
 
     loops: list[Node]
     source: Source
     _changes: dict[int, set[str]] = field(default_factory=dict)
-    _calls: dict[str, list[Node]] | None = None
 
     def moves_with(self, loop: Node) -> str:
         """A variable in the loop's range that changes from one run of the loop to the next.
@@ -56,7 +56,7 @@ class MovingRanges:
         called, parameters = _signature(function)
         needed = _with_origins(function, names)
         wanted = [(at, name) for at, name in enumerate(parameters) if name in needed]
-        for call in self._calls_of(called) if wanted else ():
+        for call in self._calls.get(called, []) if wanted else ():
             arguments = next((n for n in call.named_children if n.type == "argument_list"), None)
             given = arguments.named_children if arguments else []
             for at, name in wanted:
@@ -84,13 +84,14 @@ class MovingRanges:
             self._changes[loop.id] = changed
         return self._changes[loop.id]
 
-    def _calls_of(self, function: str) -> list[Node]:
-        if self._calls is None:
-            self._calls = {}
-            query = Query(self.source.grammar, _CALLS[self.source.language])
-            for call in QueryCursor(query).captures(self.source.root).get("call", []):
-                self._calls.setdefault(_last_name(call.named_child(0)), []).append(call)
-        return self._calls.get(function, [])
+    @cached_property
+    def _calls(self) -> dict[str, list[Node]]:
+        """The calls in the file, by the last part of the function's name."""
+        found: dict[str, list[Node]] = {}
+        query = Query(self.source.grammar, _CALLS[self.source.language])
+        for call in QueryCursor(query).captures(self.source.root).get("call", []):
+            found.setdefault(_last_name(call.named_child(0)), []).append(call)
+        return found
 
 
 def _range(loop: Node) -> tuple[set[str], set[str]]:
