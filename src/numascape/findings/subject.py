@@ -306,9 +306,10 @@ class Run(RunFacts):
     def computes(self) -> bool:
         """Whether it uses the CPU for so long that its accesses hardly matter.
 
-        Each access to entries that random threads look up may wait for memory.
+        Each access to entries that random threads look up may wait for memory. Loops that wait for
+        another thread use CPU time, too, so nothing is said of a run that has them.
         """
-        if not computing_ns(self.trace):
+        if not computing_ns(self.trace) or self.waited_on:
             return False
         shared = (one for one in self.subjects if one.pattern is Pattern.SHARED)
         looked_up = sum(one.working for one in shared if one.looked_up)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,14 @@ def test_what_computes_has_no_numa_problem() -> None:
     (none,) = findings_of(run)
     assert none.kind is Kind.NO_PROBLEM
     assert "The run computes" in verdict(run, [none])
+
+
+def test_waiting_is_no_computing() -> None:
+    run = run_of(tiles(61))
+    assert run.computes
+    waiting = replace(run)
+    vars(waiting)["waited_on"] = frozenset({0})
+    assert not waiting.computes
 
 
 @pytest.mark.parametrize(("access_ns", "computes"), [(61, False), (199, False), (201, True)])
