@@ -181,7 +181,7 @@ def _info() -> TraceInfo:
         machine=Machine("lovelace", (MachineNode(0, (0, 1), 1 << 34),)),
         page_size=4096,
         started="2026-11-20T12:00:00+00:00",
-        times=Times(1.5, 2.25),
+        times=Times(1.5, 0.3),
         exit_status=0,
         processes=(Process(0, 77, "/home/ada/sum"),),
         totals=Totals(942, 1058, 3, 2),

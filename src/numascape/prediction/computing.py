@@ -36,7 +36,9 @@ def computing_ns(trace: Trace, at_random: int = 0) -> float:
     accesses = totals.reads + totals.writes
     if trace.info.recorder.counts != "accesses" or times.cpu_s is None or not accesses:
         return 0.0
-    used = times.native_cpu_s or max(0.0, times.cpu_s - STARTING_S)
+    used = times.native_cpu_s or times.cpu_s - STARTING_S
+    if not times.native_cpu_s and used < STARTING_S:
+        return 0.0  # starting takes more than a short run
     fits = totals.pages * PAGE_BYTES <= LAST_LEVEL_BYTES
     usual = LAST_LEVEL_NS if fits else MEMORY_NS
     at_most = usual + (MEMORY_NS - usual) * share_of(at_random, accesses)

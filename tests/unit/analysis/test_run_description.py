@@ -39,7 +39,7 @@ def described(tables: Tables, info: TraceInfo, folder: Path, **known: Any) -> li
 @pytest.mark.parametrize(
     ("known", "said"),
     [
-        ({}, "ran 1.50 s (2.25 s of CPU) under the binary recorder, exit status 0"),
+        ({}, "ran 1.50 s (0.30 s of CPU) under the binary recorder, exit status 0"),
         ({"exit_status": None}, "under the binary recorder, its end was not seen"),
         ({"exit_status": -9}, "recorder, exit status -9"),
         ({"times": Times(1.5, None)}, "ran 1.50 s under the binary recorder"),

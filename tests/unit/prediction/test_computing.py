@@ -19,7 +19,7 @@ from numascape.trace.info import Times, Totals
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
 FITS = LAST_LEVEL_BYTES // PAGE_BYTES
-ACCESSES = 10_000_000
+ACCESSES = 100_000_000
 
 
 def of(each_ns: float, pages: int = 1, at_random: int = 0, **changed: Any) -> float:
@@ -50,13 +50,15 @@ def test_half_of_the_time_is_not_for_accesses(
 
 
 def test_the_time_without_recording_is_the_time_if_it_is_known() -> None:
-    recorded = Times(1.0, 20.0, 0.59)
+    recorded = Times(1.0, 200.0, 5.9)
     assert of(0, times=recorded) == 0
-    assert of(0, times=replace(recorded, native_cpu_s=0.61)) == pytest.approx(31)
+    assert of(0, times=replace(recorded, native_cpu_s=6.1)) == pytest.approx(31)
 
 
 def test_short_runs_and_other_counts_do_not_tell() -> None:
-    assert of(0, times=Times(1.0, STARTING_S - 0.1)) == 0
+    few = Totals(1000, 0, 1, 4)
+    assert of(0, times=Times(1.0, 2 * STARTING_S - 0.01), totals=few) == 0
+    assert of(0, times=Times(1.0, 2 * STARTING_S + 0.01), totals=few) > 0
     assert of(0, times=Times(1.0, None)) == 0
     assert of(500) > 0
     assert of(500, recorder=SimpleNamespace(counts="samples")) == 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Main fills the points, and the threads compute 2000 steps in registers for each of them, more for
+// Main fills the points, and the threads compute 4000 steps in registers for each of them, more for
 // the last ones. So the threads hardly ever wait for memory, and accesses do not show their work.
 // label: run = no NUMA problem
 // action: run = none
@@ -17,7 +17,7 @@ int main(void) {
 #pragma omp parallel for num_threads(4)
     for (int i = 0; i < POINTS; i++) {
         double x = points[i];
-        const int steps = i < POINTS / 4 * 3 ? 2000 : 10000;
+        const int steps = i < POINTS / 4 * 3 ? 4000 : 20000;
         for (int step = 0; step < steps; step++) x = x * 0.99 + 0.001;
         points[i] = x;
     }
