@@ -189,11 +189,11 @@ def of_structure(subject: Subject) -> list[Finding]:
 def _is_temporary(subject: Subject) -> bool:
     """Whether it is an array that no variable of a Python program ever had, as in `a + b + c`.
 
-    It has the name of its statement, or of the variable that gets the result. If nothing is wrong
-    with it, nobody wants to know.
+    It has the name of its statement, of the function that keeps it, or of the variable that gets
+    the result. If nothing is wrong with it, nobody wants to know.
     """
-    row = subject.row
-    unnamed = subject.name.endswith(f"+{row['line']}") or subject.name.startswith(TEMPORARY)
+    row, name = subject.row, subject.name
+    unnamed = name.endswith((f"+{row['line']}", "()")) or name.startswith(TEMPORARY)
     return is_python(row["file"]) and unnamed
 
 

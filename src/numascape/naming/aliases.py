@@ -65,10 +65,14 @@ def _in_loop(loop: Node, name: str, part: str) -> tuple[Node | None, str] | None
 
 
 def _in_block(block: Node, name: str, target: Node) -> tuple[Node | None, str] | None:
-    """The object of a reference that the block declares before `target`, if `name` is it."""
+    """The object of a reference that the block declares, if `name` is it: before or at `target`."""
     if block.type not in ("compound_statement", "block"):
         return None
-    before = (one for one in block.named_children if one.end_byte <= target.start_byte)
+    before = (
+        one
+        for one in block.named_children
+        if one.end_byte <= target.start_byte or _declares(one, target)
+    )
     for statement in reversed(list(before)):
         if statement.type == "let_declaration":
             declared = statement.child_by_field_name("pattern")
@@ -82,9 +86,27 @@ def _in_block(block: Node, name: str, target: Node) -> tuple[Node | None, str] |
             is_reference = declared is not None and declared.type == "reference_declarator"
         else:
             continue
-        if _declared(declared) == name:
-            return (_without_iterators(value) if is_reference else None), ""
+        if _declared(declared) != name:
+            continue
+        if is_reference and value is not None and value.type == "subscript_expression":
+            container = value.child_by_field_name("argument")
+            if statement.end_byte > target.start_byte:  # the subscript allocates
+                return container, "[]"
+        return (_without_iterators(value) if is_reference else None), ""
     return None
+
+
+def _declares(statement: Node, target: Node) -> bool:
+    """Whether `target` is the variable that the statement of C++ declares with a value.
+
+    What `T &entry = table[key()]` allocates is part of the table, or on the way there.
+    """
+    declared = statement.child_by_field_name("declarator")
+    value = None if declared is None else declared.child_by_field_name("value")
+    is_before = value is not None and target.end_byte <= value.start_byte
+    return (
+        statement.type == "declaration" and is_before and statement.start_byte <= target.start_byte
+    )
 
 
 def _declared(declarator: Node | None) -> str:

@@ -57,6 +57,7 @@ def test_only_memory_that_the_user_can_place_has_findings(name: str, is_the_user
         ("work+41", "/src/a.py", True, False),
         ("work+41", "/src/a.py", False, True),  # something is wrong with it
         ("strip", "/src/a.py", True, True),
+        ("sig.std()", "/src/a.py", True, False),
         ("work+42", "/src/a.py", True, True),  # a variable may have such a name in other lines
         ("work+41", "/src/a.c", True, True),
     ],

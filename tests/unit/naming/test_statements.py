@@ -148,6 +148,9 @@ CPP = [
     ("for (auto &p : planes) { auto &row = p.rows[0]; row.@resize(n); }", "planes[].rows[0]"),
     ("auto row = rows[i]; row.@resize(n);", "row"),
     ("auto &row = make(n); row.@resize(n);", "row"),
+    ("Host &h = hosts[@key(i)]; h.site = 3;", "hosts[]"),
+    ("Host &h = grid->hosts[@key(i)];", "grid->hosts[]"),
+    ("Host h = hosts[@key(i)];", "h"),
     ("auto &row = rows[i]; { std::vector<int> row; row.@resize(n); }", "row"),
 ]
 
