@@ -203,6 +203,11 @@ MIN_PACKED_SHARE = MIN_TRANSFERS_PER_ACCESS
 with separate data of several threads matter. It is the same as for lines that were counted: rare
 accesses, such as one in a thousand, find the line in another cache almost every time."""
 
+MIN_WRITTEN_LINES = 0.005
+"""Share of the run's accesses that can take a line with common data from another thread, from which
+lines may be a problem. It is ten times MIN_PACKED_SHARE: data that threads share, such as a lock,
+may be used by one of them for long before the next one takes it."""
+
 MIN_JUDGED = 100
 """Lines taken from another thread with known bytes, from which the share of false sharing is known
 to within 10 percent points."""

@@ -357,6 +357,23 @@ def has_huge_pages(number: float) -> bool:
     return Kind.HUGE_PAGE_FALSE_SHARING in kinds(run_of(pattern))
 
 
+def lines_may_be_a_problem(share: float) -> bool:
+    """Two threads write the same bytes of a line, with this share of the run's accesses."""
+    pattern = Pattern("counter", 2)
+    page = np.arange(20)
+    counter, own = pattern.structure("counter", 1), pattern.structure("own", 20)
+    pattern.access(own, page, page // 10, 49_900, 0)
+    pattern.touch(own, page, page // 10)
+    pattern.access(counter, page[:1], np.arange(2), 500, 500)
+    pattern.touch(counter, page[:1], 0)
+    times = round(share * 1_000_000 / 2)
+    pattern.seen_lines += [
+        (counter, 0, 0, 0, thread, 0, 1, 0xFF, times, 0, times) for thread in (0, 1)
+    ]
+    of_run = (finding for finding in findings_of(run_of(pattern)) if finding.structure is None)
+    return any("write the same bytes of counter" in finding.why for finding in of_run)
+
+
 def why_limited(saved: float, computing: float) -> str:
     """Why a fix that saves this share saves so little, in a run that computes for this share."""
     model = SimpleNamespace(

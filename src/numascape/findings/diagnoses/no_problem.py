@@ -13,6 +13,7 @@ import polars as pl
 
 from numascape.analysis.ownership import Owner, is_remainder
 from numascape.findings.diagnoses.cache_resident import is_cache_resident, is_written_by_several
+from numascape.findings.diagnoses.packed_parts import written_by_several
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.gain import best_policy
 from numascape.findings.remedies import Policy
@@ -26,6 +27,10 @@ _PAD_OR_COPY = (
     "If each thread uses bytes of its own, pad them to 64 bytes. If not, let each thread work on a "
     "copy, and combine the copies rarely. To see which, record a program that was compiled without "
     "`numascape-cc`."
+)
+_COUNT_LINES = (
+    "Record with `--traffic` on a machine with a CPU for each thread, which counts these lines. If "
+    "they travel often, let each thread work on a copy, and combine the copies rarely."
 )
 _ELSEWHERE = (
     "Check these first: the algorithm, vectorisation, cache misses, waiting for other threads, "
@@ -54,6 +59,13 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
             f"No page is in a wrong place. But several threads write {', '.join(travelling)}, so "
             "lines travel between their caches, wherever the pages are. This recording does not "
             "show which bytes of a line each thread uses."
+        )
+    elif why and saved < MIN_RELEVANT_GAIN and (common := _common_lines(run)):
+        kind, fixes = Kind.NO_SINGLE_CAUSE, [Fix(_COUNT_LINES), Fix(_ELSEWHERE)]
+        why = (
+            f"No page is in a wrong place. But several threads write the same bytes of "
+            f"{', '.join(common)}. The lines may travel between their caches, wherever the pages "
+            "are. Samples do not show how often."
         )
     elif why and saved < MIN_RELEVANT_GAIN:
         kind, fixes = Kind.NO_PROBLEM, [Fix(_ELSEWHERE)]
@@ -119,6 +131,13 @@ def _written_by_several(run: Run, others: Sequence[Finding]) -> list[str]:
         if seen.is_empty() and trace.transfers.is_empty() and is_written_by_several(subject):
             names.append(finding.name)
     return names
+
+
+def _common_lines(run: Run) -> list[str]:
+    """The structures whose lines several threads write, if these lines were not counted."""
+    if run.computes or not run.recorded.transfers.is_empty():
+        return []
+    return written_by_several(run)
 
 
 def _scattered(

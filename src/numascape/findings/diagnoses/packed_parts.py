@@ -28,6 +28,7 @@ from numascape.findings.thresholds import (
     MIN_HOME_SHARE,
     MIN_PACKED_SHARE,
     MIN_SEPARATE_SHARE,
+    MIN_WRITTEN_LINES,
     MIN_WRITTEN_SHARE,
     sureness,
 )
@@ -69,6 +70,31 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
         if packed is not None and enough and not known:
             found.append(_finding(run, structure, packed))
     return found
+
+
+def written_by_several(run: Run) -> list[str]:
+    """The structures with lines whose same bytes several threads write often, as samples saw it.
+
+    Samples do not tell how often these lines travel. `--traffic` counts it.
+    """
+    least = MIN_WRITTEN_LINES * run.accesses
+    by_structure = sorted(_home_lines(run).partition_by("structure", as_dict=True).items())
+    return [
+        str(run.trace.structures.item(structure, "name"))
+        for (structure,), lines in by_structure
+        if run.owners[structure] is not Owner.RUNTIME and _in_common(run, lines) >= least
+    ]
+
+
+def _in_common(run: Run, lines: pl.DataFrame) -> int:
+    """How many accesses to lines with common data follow one of another thread, at most."""
+    return sum(
+        _between(line)
+        for line in lines.partition_by(_LINE)
+        if _separate(line) < MIN_SEPARATE_SHARE
+        and line.filter("writes").height > 1
+        and _together(run, line["thread"].to_list())
+    )
 
 
 def _home_lines(run: Run) -> pl.DataFrame:

@@ -3,9 +3,9 @@
 // label: leaves_ = shared, read-mostly
 // action: leaves_ = copy or spread
 // harm: leaves_ = local | pad
-// label: levels_ = shared, read-mostly
-// action: levels_ = copy or spread
-// harm: levels_ = local | pad
+// label: level = shared, read-mostly
+// action: level = copy or spread
+// harm: level = local | pad
 // Bulk-loaded B+ tree as a read-only index; workers answer point queries from their own request
 // streams.
 //   usage: btree [keys] [threads]

@@ -10,8 +10,8 @@
 // action: stats = pad
 // label: result = false sharing of cache lines
 // action: result = pad
-// label: out = partitioned
-// harm: out = spread
+// label: result = partitioned
+// harm: result = spread
 // Hash join orders |><| customers: build once, probe in parallel, keep the matching rows per
 // worker.
 //   usage: hashjoin [orders] [threads]

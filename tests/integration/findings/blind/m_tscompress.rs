@@ -2,9 +2,9 @@
 // Every worker makes, uses and frees its own data.
 // label: run = no NUMA problem
 // action: run = none
-// label: out = partitioned
+// label: series = partitioned
 // label: buf = partitioned
-// harm: out = spread | local
+// harm: series = spread | local
 // harm: run = balance
 // Delta-of-delta / XOR compression of sensor series, each worker owns a range of sensors.
 //   usage: tscompress [points per sensor] [threads]
