@@ -5,6 +5,8 @@
 // harm: leaves_ = local | pad
 // label: level = shared, read-mostly
 // action: level = copy or spread
+// Added after the first look: the small upper levels, which live in the caches.
+// label: level = cache-resident
 // harm: level = local | pad
 // Bulk-loaded B+ tree as a read-only index; workers answer point queries from their own request
 // streams.
