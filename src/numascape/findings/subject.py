@@ -299,7 +299,8 @@ class Subject:
 class Run(RunFacts):
     """A run with its subjects.
 
-    These are the structures with at least MIN_STRUCTURE_SHARE of the accesses, most used first.
+    These are the structures with at least MIN_STRUCTURE_SHARE of the accesses that they are
+    `compared` with, most used first.
     """
 
     @cached_property

@@ -21,7 +21,7 @@ LAST_LEVEL_NS: Final = 30.0
 """The longest time of an access that the last-level cache answers."""
 MEMORY_NS: Final = 100.0
 """The time of an access that memory answers, if the core waits for each of them. With the recorder,
-220 labelled programs took up to 14 ns for an access, most of them 1 to 5 ns."""
+220 labelled programs took up to 21 ns for an access, most of them 1 to 5 ns."""
 MIN_COMPUTING_SHARE: Final = 0.5
 """Share of the CPU time that accesses do not explain, from which a run computes."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop whose range depends on a loop around it, so that the writers of a page change."""
+"""A loop whose range changes each time it runs, so that the writers of a page change."""
 
 from __future__ import annotations
 
