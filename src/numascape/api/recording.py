@@ -8,20 +8,23 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numascape.api.opened_trace import OpenedTrace
 from numascape.errors import NumascapeError
 from numascape.recorders.record import record as run_recorder
 from numascape.recording.option_fields import named_options
-from numascape.recording.options import RecordOptions, record_options
+from numascape.recording.options import RecordKeywords, RecordOptions, record_options
 from numascape.recording.request import RecordRequest
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def record(
     program: Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str] | None = None,
-    **options: Any,
+    **options: Unpack[RecordKeywords],
 ) -> OpenedTrace:
     """Run a program, record it, and open its trace. The options are those of `numascape record`.
 

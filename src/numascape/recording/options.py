@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 from numascape.errors import NumascapeError
 from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host, parse_cache
@@ -151,6 +151,20 @@ class RecordOptions:
             for name, value in dataclasses.asdict(self).items()
             if name != "recorder" and value is not None
         }
+
+
+class RecordKeywords(TypedDict, total=False):
+    """The options as keywords of `numascape.record`, for type checkers; a test compares both."""
+
+    recorder: RecorderName | None
+    stack: bool | None
+    source_lines: bool | None
+    phases: PhaseKind | None
+    every: float | None
+    event: str | None
+    frequency: int | None
+    traffic: bool | None
+    cache: str | None
 
 
 def record_options(given: Mapping[str, Any]) -> RecordOptions:
