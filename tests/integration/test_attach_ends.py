@@ -80,7 +80,8 @@ def test_a_process_may_die_while_it_is_entered(
         while not holds_or_has_held_threads(process.pid):
             assert recorder.poll() is None
         process.kill()
-        _, errors = recorder.communicate(timeout=300)
+        # It waits for up to two minutes for threads that live.
+        _, errors = recorder.communicate(timeout=100)
     assert recorder.returncode == 2
     assert len(errors.splitlines()) == 1, errors
 

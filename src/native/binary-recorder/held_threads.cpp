@@ -81,13 +81,8 @@ bool is_fault(int thread) {
            info.si_code != SI_KERNEL && (bit_of(info.si_signo) & kFaults) != 0;
 }
 
-bool exists(int process, int thread) {
-    std::error_code error;
-    return std::filesystem::exists(
-        "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread), error);
-}
-
-// Then the kernel does not let us stop the thread, and says EPERM.
+// Or has ended. Then the kernel does not let us stop the thread, and says EPERM. A held thread that
+// was killed stays in this state until we collect it, and so does its process.
 bool is_ending(int process, int thread) {
     std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) +
                        "/stat");
@@ -213,7 +208,7 @@ void HeldThreads::wait_for_signals() {
     const auto end = std::chrono::steady_clock::now() + kLongestStart;
     for (const auto& [thread, held] : threads_) {
         ThreadSignals signals;
-        while (std::chrono::steady_clock::now() < end && exists(process_, process_) &&
+        while (std::chrono::steady_clock::now() < end && !is_ending(process_, thread) &&
                read_signals(process_, thread, signals) &&
                (signals.thread_pending & bit_of(SIGILL)) == 0) {
             std::this_thread::sleep_for(kPoll);

@@ -38,15 +38,9 @@ def run_of(pattern: Pattern, *, nodes: bool = False) -> Run:
 
 def is_waited_on(share: float) -> bool:
     """This share of the accesses to the structure is in the loop in line 1, which waits."""
-    lines = pl.DataFrame(
-        {
-            "structure": [7, 7],
-            "file": ["a.c", "a.c"],
-            "line": [1, 2],
-            "reads": [round(1000 * share) - 90, 910 - round(1000 * share)],
-            "writes": [90, 90],
-        }
-    )
+    reads = [round(1000 * share) - 90, 910 - round(1000 * share)]
+    lines = pl.DataFrame({"structure": [7, 7], "file": ["a.c", "a.c"], "line": [1, 2]})
+    lines = lines.with_columns(reads=pl.Series(reads), writes=90)
     sources = SimpleNamespace(waits=lambda _, line: line == 1)
     run = SimpleNamespace(trace=SimpleNamespace(source_lines=lines), sources=sources, _least=10.0)
     return 7 in cast(Any, Run.waited_on).func(run)
