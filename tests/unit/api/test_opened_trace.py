@@ -129,4 +129,4 @@ def test_tab_offers_the_options_of_a_recording() -> None:
 
 def test_a_wrong_option_of_a_recording_is_named() -> None:
     with pytest.raises(numascape.NumascapeError, match=r"no option 'evry': choose from .*every"):
-        numascape.record(["ls"], evry=1)
+        numascape.record(["ls"], evry=1)  # type: ignore[call-arg]
