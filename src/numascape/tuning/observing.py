@@ -61,5 +61,6 @@ def observe(
             "page: observe longer (--seconds), or use --recorder binary"
         )
     if not trace.accesses.height:
-        raise NumascapeError(f"{target} used no memory in {seconds:g} s: observe longer")
+        used = f"used no memory in {seconds:g} s: observe longer"
+        raise NumascapeError(f"{target} {used if target.is_alive else 'has ended'}")
     return trace
