@@ -81,8 +81,9 @@ bool is_fault(int thread) {
            info.si_code != SI_KERNEL && (bit_of(info.si_signo) & kFaults) != 0;
 }
 
-// Or has ended. Then the kernel does not let us stop the thread, and says EPERM. A held thread that
-// was killed stays in this state until we collect it, and so does its process.
+// Whether the thread has ended, or is about to. The kernel then does not let us stop it, and says
+// EPERM. A held thread that was killed stays in this state until we collect it, and so does its
+// process.
 bool is_ending(int process, int thread) {
     std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) +
                        "/stat");
