@@ -22,7 +22,8 @@
 // kWatchedOneIn of the others, chosen by their address. Of a watched line, use() sees each access
 // with its bytes, until kQuiet accesses of a thread have touched no new byte. It is then known
 // whether the thread touched a byte that others wrote since it had the line (true sharing) or not
-// (false sharing).
+// (false sharing). Threads that wait for each other read the same bytes again in every turn, so
+// use() sees fewer accesses of a thread that never touched a new byte late in its turns.
 //
 // Only the first write of a thread to a line, and the loss of a line, write memory of others. The
 // state of a line is written with the lock of its stripe held, and read by the inlined code
@@ -105,6 +106,8 @@ class SharedLines {
 
   private:
     struct User;
+    struct UserGroup;
+    struct UserPlace;
     struct WatchedLine;
     enum class Lost { kLine, kOwnership };  // it may not write it any more
     static constexpr uint32_t kStripes = 1024;
@@ -119,24 +122,31 @@ class SharedLines {
     uint32_t line_in_page(uint64_t line) const;
     bool use_plain(uint32_t thread, uint64_t line, const Access& access, Noted& noted);
     bool use_watched(uint32_t thread, uint64_t line, const Access& access, Noted& noted);
-    void begin_turn(const WatchedLine& watched, User& user, uint64_t line, const Access& access,
+    void begin_turn(const WatchedLine& watched, const UserPlace& place, uint64_t line,
+                    const Access& access, Noted& noted) const;
+    void note_bytes(const UserPlace& place, uint64_t line, const Access& access,
                     Noted& noted) const;
-    void note_bytes(User& user, uint64_t line, const Access& access, Noted& noted) const;
-    void write_watched(WatchedLine& watched, User& writer, uint64_t line, const Access& access);
-    Noted noted_of(const User& user, uint64_t line) const;
+    void write_watched(WatchedLine& watched, const UserPlace& writer, uint64_t line,
+                       const Access& access);
+    Noted noted_of(const UserPlace& place, uint64_t line) const;
     void take_from(LineState holders, uint64_t line, uint32_t except, Lost lost);
     void take_from_thread(uint32_t thread, uint64_t line, Lost lost);
     WatchedLine* watch(uint64_t line);
-    User* user_of(WatchedLine& watched, uint32_t thread);
+    UserPlace place_of(uint32_t index) const;
+    UserPlace user_of(WatchedLine& watched, uint32_t thread);
+    UserPlace find_user(uint32_t group, uint32_t thread) const;
+    UserPlace add_user(WatchedLine& watched, uint32_t thread);
 
     LineState* states_ = nullptr;
     uint32_t* watched_ = nullptr;  // by line: index of its WatchedLine, 0 = none
     WatchedLine* lines_ = nullptr;
-    User* users_ = nullptr;
-    std::atomic<CacheModel*>* caches_ = nullptr;  // by thread
+    UserGroup* groups_ = nullptr;
+    User* users_ = nullptr;  // user k of group g has the index g * kGroup + k
+    std::atomic<uint32_t>* found_users_ = nullptr;  // by hash: the index of a user, 0 = none
+    std::atomic<CacheModel*>* caches_ = nullptr;    // by thread
     Stripe* stripes_ = nullptr;
     std::atomic<uint32_t> used_lines_{0};
-    std::atomic<uint32_t> used_users_{0};
+    std::atomic<uint32_t> used_groups_{0};
     std::atomic<uint32_t> threads_{0};  // one more than the highest that began
     uint32_t line_bits_ = 0;
     uint64_t window_ = 0;

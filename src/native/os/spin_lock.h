@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "os.h"
+#include "processor.h"
 
 namespace numascape {
 
@@ -17,7 +18,7 @@ class SpinLock {
   public:
     void lock() {
         while (held_.exchange(true, std::memory_order_acquire)) {
-            os::yield();
+            wait();
         }
     }
     // False: it was held all the time, perhaps by a thread that will never run again.
@@ -35,6 +36,19 @@ class SpinLock {
     void reset() { held_.store(false, std::memory_order_relaxed); }
 
   private:
+    // Sections take less time than a system call, so that the lock is probably free again soon. If
+    // it is not, the thread that holds it may need this processor.
+    void wait() const {
+        constexpr int kPauses = 50;
+        for (int i = 0; i < kPauses; ++i) {
+            os::pause_once();
+            if (!held_.load(std::memory_order_relaxed)) {
+                return;
+            }
+        }
+        os::yield();
+    }
+
     std::atomic<bool> held_{false};
 };
 

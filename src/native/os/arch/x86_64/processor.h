@@ -54,6 +54,11 @@ inline void fill_bytes(void* to, int value, size_t bytes) {
     __asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(value) : "memory");
 }
 
+// Lets the other thread of a core work while a loop waits.
+inline void pause_once() {
+    __asm__ volatile("pause" : : : "memory");
+}
+
 // The time-stamp counter: see ticks.h.
 inline uint64_t processor_ticks() {
     uint32_t low = 0;
