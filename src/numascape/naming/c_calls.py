@@ -137,7 +137,9 @@ def _call_around(token: Node) -> Node | None:
         if parent.type in ("declaration", "field_declaration", "return_statement"):
             return node
         if parent.type == "expression_statement" or parent.type in _BLOCKS:
-            return node if node.is_named and node.type not in _BLOCKS else None
+            # The parser does not know `new int*[n]`: the rest of it is an error.
+            is_call = node.is_named and node.type not in ("ERROR", *_BLOCKS)
+            return node if is_call else None
         node = parent
     return None
 

@@ -319,21 +319,23 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
 
 
 def _of_callers_object(target: Node, function: Function, suffix: str) -> Destination | None:
-    """For a member of an object that the function is given, or that it returns."""
+    """For a part of an object or array that the function is given, or that it returns."""
     root = target
-    innermost = ""
     while root.type in ("field_expression", "subscript_expression"):
         inner = root.child_by_field_name("argument")
         if inner is None:
             return None
-        innermost, root = root.type, inner
-    if innermost != "field_expression" or root.type != "identifier":
+        root = inner
+    if root == target or root.type != "identifier":
         return None
     name, member = _joined(target, suffix), text(target)[len(text(root)) :].lstrip() + suffix
     variable = text(root)
     index = function.parameters.get(variable, -1)
     if index >= 0:
-        is_callers = member.startswith("->") or variable in function.references
+        is_pointer = member.startswith("->") or (
+            member.startswith("[") and variable in function.pointers
+        )
+        is_callers = is_pointer or variable in function.references
         return (
             Destination(DestinationKind.PARAMETER, name, index, suffix=member)
             if is_callers

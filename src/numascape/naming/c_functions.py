@@ -24,6 +24,8 @@ _TRANSPARENT_CALLS = ("std::move", "move", "std::forward")
 _ADDRESS_TYPES = ("uintptr_t", "intptr_t", "void")
 _MAX_NODES = 200_000
 _DEEPEST_OPERATORS = 32
+_MOST_OLD_DECLARATIONS = 32
+_BEFORE_OLD_BODIES = ("declaration", "expression_statement", "comment", "ERROR")
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Function:
     name: str
     parameters: dict[str, int] = field(default_factory=dict)
     references: set[str] = field(default_factory=set)
+    pointers: set[str] = field(default_factory=set)  # parameters
     local: set[str] = field(default_factory=set)
     returned: set[str] = field(default_factory=set)
     stored: dict[str, Node] = field(default_factory=dict)  # first place of a value
@@ -65,6 +68,8 @@ def enclosing_function(node: Node) -> Function | None:
     for ancestor in ancestors(node):
         if ancestor.type in FUNCTIONS:
             return _describe(ancestor)
+        if ancestor.type == "compound_statement" and _is_at_file_scope(ancestor):
+            return _describe_old_style(ancestor)
     return None
 
 
@@ -281,10 +286,52 @@ def _describe(node: Node) -> Function:
     return function
 
 
+def _is_at_file_scope(node: Node) -> bool:
+    return node.parent is not None and node.parent.type in (
+        "translation_unit",
+        *_TRANSPARENT_SCOPES,
+    )
+
+
+def _describe_old_style(body: Node) -> Function | None:
+    """The function `float *make(n) int n; {`, as C was written before 1989.
+
+    The parser takes it for declarations and a block without a function, if it returns a pointer or
+    has no type.
+    """
+    before = body.prev_named_sibling
+    for _ in range(_MOST_OLD_DECLARATIONS):
+        if before is None or before.type not in _BEFORE_OLD_BODIES:
+            return None
+        for node in walk(before, skip=("compound_statement",)):
+            if node.type == "function_declarator":
+                name, listed = node.child_by_field_name("declarator"), "parameters"
+            elif node.type == "call_expression" and node.parent == before:
+                name, listed = node.child_by_field_name("function"), "arguments"
+            else:
+                continue
+            function = Function(body, "" if name is None else text(name))
+            parameters = node.child_by_field_name(listed)
+            if parameters is not None:
+                _add_old_parameters(parameters, function)
+            _add_body(body, function)
+            return function
+        before = before.prev_named_sibling
+    return None
+
+
+def _add_old_parameters(parameters: Node, function: Function) -> None:
+    for index, name in enumerate(parameters.named_children):
+        function.parameters[text(name)] = index
+        function.pointers.add(text(name))  # an array is handed over as a pointer
+
+
 def _add_parameters(declarator: Node, function: Function) -> None:
     parameters = declarator.child_by_field_name("parameters")
     if parameters is None:
         return
+    if any(child.type == "identifier" for child in parameters.named_children):
+        _add_old_parameters(parameters, function)  # `int f(n) int n; {`
     declarations = [
         child for child in parameters.named_children if child.type.endswith("parameter_declaration")
     ]
@@ -295,8 +342,11 @@ def _add_parameters(declarator: Node, function: Function) -> None:
             continue
         function.parameters[text(identifier)] = index
         _note_number(declaration, identifier, function)
-        if any(node.type == "reference_declarator" for node in walk(declarator_of_one)):
+        declared_as = {node.type for node in walk(declarator_of_one)}
+        if "reference_declarator" in declared_as:
             function.references.add(text(identifier))
+        if declared_as & {"pointer_declarator", "array_declarator"}:
+            function.pointers.add(text(identifier))
 
 
 def _add_body(body: Node, function: Function) -> None:

@@ -103,6 +103,10 @@ CPP = [
     ("struct P { P(int, double *); double *u, *v; };\nP F{1, @new double[n]};", "F"),
     ("double *A(@new double[n]);", "A"),
     ("A = @new (std::align_val_t{64}) double[n];", "A"),
+    ("rows = @new int*[n];", "rows"),
+    ("rows = new int*[n@];", "rows"),
+    ("int **rows = new int*[n@];", "rows"),
+    ("grid->rows = new Cell *@[n];", "grid->rows"),
     ("std::vector<double> v@(n);", "v"),
     ("std::vector<double> v@(n, 0.0), w(3);", "v"),
     ("std::vector<double> u(3), v@(n, 0.0);", "v"),
@@ -194,6 +198,9 @@ RUST = [
 ]
 
 
+CALLS_OF_OLD = {"malloc(n)": "make", "make(n, 1)": "fill", "fill(&kept": "main"}
+
+
 def name_of(folder, suffix: str, heading: str, statement: str, ending: str, columns: bool) -> str:
     text = f"{heading}\n{statement}\n{ending}\n"
     before = text[: text.index("@")]
@@ -259,6 +266,69 @@ def test_rust_functions_that_return_what_they_allocate(tmp_path):
     found = name_allocation(frames)
     assert (found.name, found.function, found.line) == ("kept", "main", 9)
     assert name_allocation(frames[:2]).name == "made"
+
+
+@pytest.mark.parametrize("kept", ["float *", "float *\n", "", "static void *", "char "])
+def test_functions_that_declare_their_parameters_behind_them(kept, tmp_path):
+    """C as it was written before 1989."""
+    source = tmp_path / "old.c"
+    source.write_text(
+        f"{kept}make(n, m)\nint n;\nint m;  /* not used */\n{{\n  float *made;\n"
+        "  made = (float *) malloc(n);\n  return (made);\n}\n"
+        "void fill(rows, n) float **rows; int n;\n{\n  *rows = make(n, 1);\n}\n"
+        "int main()\n{\n  float *kept;\n  fill(&kept, 3);\n}\n"
+    )
+    text = source.read_text().splitlines()
+    lines = {
+        call: next(n for n, line in enumerate(text, 1) if call in line) for call in CALLS_OF_OLD
+    }
+    frames = [
+        SourceFrame(str(source), lines[call], text[lines[call] - 1].index(call) + 1, function)
+        for call, function in CALLS_OF_OLD.items()
+    ]
+    assert name_allocation(frames).name == "kept"
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("float **make(int n) { float **a = outer(n); a[i] = @malloc(n); return a; }", "kept[i]"),
+        (
+            "void *make(int n) { float **a = outer(n); a[i][j] = @malloc(n); return a; }",
+            "kept[i][j]",
+        ),
+        ("float **make(int n) { float **a = outer(n); a[i] = @malloc(n); return b; }", "a[i]"),
+    ],
+)
+def test_elements_of_an_array_that_is_returned(function, name, tmp_path):
+    source = tmp_path / "array.c"
+    caller = "int main() { kept = make(3); }"
+    source.write_text(f"{function.replace('@', '')}\n{caller}\n")
+    frames = [
+        SourceFrame(str(source), 1, function.index("@") + 1, "make"),
+        SourceFrame(str(source), 2, caller.index("make") + 1, "main"),
+    ]
+    assert name_allocation(frames).name == name
+
+
+@pytest.mark.parametrize(
+    ("parameter", "name"),
+    [
+        ("float **a", "rows[i]"),
+        ("float *a[]", "rows[i]"),
+        ("std::vector<float *> &a", "rows[i]"),
+        ("std::vector<float *> a", "a[i]"),
+    ],
+)
+def test_elements_of_an_array_that_is_given(parameter, name, tmp_path):
+    source = tmp_path / "array.cpp"
+    fill, caller = f"void fill({parameter}) {{ a[i] = @malloc(n); }}", "int main() { fill(rows); }"
+    source.write_text(f"{fill.replace('@', '')}\n{caller}\n")
+    frames = [
+        SourceFrame(str(source), 1, fill.index("@") + 1, "fill"),
+        SourceFrame(str(source), 2, caller.index("fill") + 1, "main"),
+    ]
+    assert name_allocation(frames).name == name
 
 
 def test_arguments_of_main_are_no_memory_of_libraries(tmp_path):
