@@ -37,7 +37,7 @@ void CallFrameRules::add_module(uint64_t start, uint64_t end) {
         modules_[i].table.store(found.table);
         modules_[i].start.store(start);
         if (i >= modules_used_.load()) {
-            modules_used_.store(i + 1);  // modules are loaded one after the other
+            modules_used_.store(i + 1);  // no race: the loader loads one module at a time
         }
         return;
     }
@@ -72,7 +72,7 @@ bool CallFrameRules::find_function(uint64_t pc, uint64_t& start, uint64_t& end) 
     return module.start != 0 && find_described_code(module, pc, start, end);
 }
 
-// Several threads may look for one rule at once: they read the same.
+// Several threads may read and store the same rule at the same time: they store the same value.
 CallFrameRule CallFrameRules::at(uint64_t pc, uint64_t key) {
     uint64_t hash = key * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;

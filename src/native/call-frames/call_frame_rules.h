@@ -22,7 +22,8 @@ class CallFrameRules {
     // The rule for the code at `pc`. `key` stands for it: it is not 0, and differs between two
     // modules that were loaded at the same addresses one after the other.
     CallFrameRule at(uint64_t pc, uint64_t key);
-    // The code that has one description with that at `pc`; false if it has none.
+    // The function that contains `pc`, as far as one frame description covers it; false if none
+    // does.
     bool find_function(uint64_t pc, uint64_t& start, uint64_t& end) const;
 
   private:
@@ -43,7 +44,7 @@ class CallFrameRules {
 
     Entry* entries_ = nullptr;
     Module* modules_ = nullptr;
-    std::atomic<uint32_t> modules_used_ = 0;  // all further ones are free
+    std::atomic<uint32_t> modules_used_ = 0;  // entries behind these are free
 };
 
 }  // namespace numascape

@@ -12,7 +12,8 @@ constexpr uint8_t kTableVersion = 1;
 constexpr uint8_t kSearchable = pointer_encoding::kRelativeToTable | pointer_encoding::kSigned4;
 constexpr uint32_t kLengthIn64Bits = 0xffffffff;
 
-// Where an entry that begins at `at` ends; 0 if it is not one. `at` becomes its contents' start.
+// Returns the end of the entry at `at`, or 0 if it is not a valid entry. Moves `at` to the contents
+// of the entry.
 uint64_t entry_end(uint64_t& at) {
     ProgramBytes from(at, at + sizeof(uint32_t));
     const auto bytes = from.value<uint32_t>();
@@ -35,7 +36,7 @@ bool read_augmentation(ProgramBytes& from, const char (&letters)[8], CommonEntry
                 from.value<uint8_t>();
                 break;
             case 'P':
-                // Its value is not used, so the base of a relative value does not matter.
+                // The pointer is only skipped, so the base of a relative pointer does not matter.
                 if (!read_pointer(from, from.value<uint8_t>() & pointer_encoding::kFormat,
                                   ignored)) {
                     return false;

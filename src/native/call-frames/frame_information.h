@@ -23,7 +23,7 @@ ModuleFrames find_frame_information(uint64_t start, uint64_t end);
 // The rule for the code at `pc`, which must lie in the module.
 CallFrameRule read_call_frame_rule(const ModuleFrames& module, uint64_t pc);
 
-// [start, end) has one description of its frames, and contains `pc`; false if there is none.
+// The code [start, end) that the frame description of `pc` covers; false if there is none.
 bool find_described_code(const ModuleFrames& module, uint64_t pc, uint64_t& start, uint64_t& end);
 
 }  // namespace numascape

@@ -7,7 +7,7 @@ namespace {
 constexpr unsigned kRemembered = 8;
 constexpr unsigned kMaxInstructions = 1 << 16;
 
-// Operations of expressions (DWARF 5, section 7.7.1).
+// Operations of DWARF expressions (DWARF 5, section 7.7.1).
 constexpr uint8_t kRegisterPlus = 0x70;  // + the register's number
 constexpr uint8_t kDereference = 0x06;
 

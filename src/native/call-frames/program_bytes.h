@@ -89,7 +89,7 @@ class ProgramBytes {
 
     uint64_t at_;
     uint64_t end_;
-    uint64_t first_ = 0;  // of the bytes in the buffer
+    uint64_t first_ = 0;  // address of the first byte in the buffer
     size_t kept_ = 0;
     bool failed_ = false;
     uint8_t buffer_[256];

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kSkipped = 31;
 constexpr uint32_t kMaxInterpreters = 16;
 constexpr uint32_t kMaxThreads = 256;
-constexpr uint32_t kMaxFrames = 256;      // of a recursion, which count once
+constexpr uint32_t kMaxFrames = 256;      // visited per stack; a recursion counts once
 constexpr uint64_t kMaxCharacters = 512;  // of a name
 constexpr uint64_t kMaxLines = 32 << 10;  // bytes of the table
 
@@ -50,7 +50,7 @@ class OwnWords {
         word = *reinterpret_cast<const uint64_t*>(at);
         return true;
     }
-    // 0 if it is not there.
+    // 0 if there is no memory.
     uint64_t word(uint64_t at) {
         uint64_t found = 0;
         return read(at, found) ? found : 0;
@@ -66,7 +66,7 @@ struct OthersWords {
     static uint64_t word(uint64_t at) { return word_at(at); }
 };
 
-// 0 if it is none of the known ones.
+// 0 if the version is not supported.
 uint16_t version_of(uint64_t start, uint64_t end) {
     uint64_t version = 0;
     const uint64_t symbol = dynamic_symbol(start, end, "Py_Version");
@@ -78,8 +78,8 @@ uint16_t version_of(uint64_t start, uint64_t end) {
     return is_310 ? 0x30a : 0;
 }
 
-// From 3.13, CPython says itself where these fields are (_Py_DebugOffsets, at the start of
-// _PyRuntime): they are behind structures that differ between its builds.
+// From 3.13, CPython stores the offsets of these fields in _Py_DebugOffsets, at the start of
+// _PyRuntime. The offsets differ between builds, because structures before the fields do.
 bool read_offsets(uint64_t runtime, PythonLayout& layout) {
     struct Offsets {
         char cookie[8];
@@ -215,7 +215,7 @@ bool PythonFrames::read_text(uint64_t address, PythonText& found) const {
     if (address == 0 || !read(address + kPythonTextState, state)) {
         return false;
     }
-    // Two bits whether it is interned, three for the width, one each for compact and ASCII.
+    // The bits of the state: 0 and 1 interned, 2 to 4 width, 5 compact, 6 ASCII.
     const uint32_t width = state >> 2 & 7;
     const bool compact = (state >> 5 & 1) != 0;
     const bool ascii = (state >> 6 & 1) != 0;

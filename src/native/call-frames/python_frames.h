@@ -26,12 +26,12 @@ struct PythonText {
     uint32_t width = 1;
 };
 
-// What a code object says of its function.
+// What a code object says about its function.
 struct PythonCode {
     uint16_t version = 0;  // of Python: 0x30b is 3.11
     uint32_t first_line = 0;
     PythonText file;
-    PythonText function;  // with its class; before 3.11 without
+    PythonText function;  // before 3.11 without its class
     PythonText lines;     // CPython's table of source places (its width is 1)
 
     uint32_t bytes() const { return file.bytes + function.bytes + lines.bytes; }

@@ -25,8 +25,8 @@ inline constexpr uint8_t kRelativeToTable = 0x30;
 
 }  // namespace pointer_encoding
 
-// False if the pointer is stored in a way that is not understood, or there is no memory. What is
-// relative to the search table cannot be read: only the table's own entries are.
+// False if the encoding is not supported, or there is no memory. Pointers relative to the search
+// table are not supported: only entries of the table itself use them.
 inline bool read_pointer(ProgramBytes& from, uint8_t encoding, uint64_t& value) {
     using namespace pointer_encoding;
     const uint64_t place = from.position();

@@ -58,7 +58,7 @@ void leave_pages(ShardWriter& shard, ThreadRecorder& recorder, uint64_t first, u
         return;
     }
     shard.query_placement(recorder, first, end, time);
-    while (first < end) {  // in two parts, if there is a boundary of the window in it
+    while (first < end) {  // in two parts, if a boundary of the window is inside
         const uint64_t boundary = (first | kWindowMask) + 1;
         const uint64_t stop = boundary < end ? boundary : end;
         shard.retire(recorder, window_page(first), window_page(stop - 1) + 1, time);

@@ -25,7 +25,7 @@ struct BlockCounter {
 };
 static_assert(sizeof(BlockCounter) == 16);
 
-// A counter of an access that happens any number of times in one execution of the block.
+// Counts an access whose number per execution of the block is not constant.
 struct OwnCounter {
     uint64_t reads;
     uint64_t writes;
@@ -38,15 +38,16 @@ struct Stratum {
     uint64_t size;   // a power of two
 };
 
-// A stratum's largest size is 2^shift.
+// Bounds of the shift that limits strata: a stratum has at most 2^shift executions.
 constexpr uint32_t kMinStratumShift = 14;
 constexpr uint32_t kMaxStratumShift = 30;
 
 // The stratum of that execution. The sizes of strata double as executions do, because most blocks
 // run rarely: the first executions are all sampled, then two of each power of two. From 2^8 on,
-// strata have 128 executions, until these are 1/32 of their power of two. A random sample in each
-// stratum sees what a program does alternately, and counts what it does in sequence with an error
-// of at most one stratum (stratified sampling: Cochran, Sampling Techniques, chapter 5).
+// strata have 128 executions. From 2^12 on, a stratum is 1/32 of its power of two. Samples are
+// random within their strata, so a program that alternates between two pages does not bias them.
+// The count of pages that are used in sequence is wrong by at most one stratum (stratified
+// sampling: Cochran, Sampling Techniques, chapter 5).
 constexpr Stratum stratum_of(uint64_t execution, uint32_t max_shift) {
     const uint32_t power =
         execution == 0 ? 0 : 63 - static_cast<uint32_t>(std::countl_zero(execution));

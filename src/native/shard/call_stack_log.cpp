@@ -9,18 +9,18 @@ namespace {
 
 constexpr size_t kScannedWords = 96;
 constexpr size_t kWrittenBytes = 8192;
-constexpr size_t kCopiedBytes = 4096;  // into our own stack, which may be the program's
+constexpr size_t kCopiedBytes = 4096;  // on the current stack, which may be the program's
 constexpr uint32_t kSeenEntries = 1 << 20;
 constexpr uint32_t kPlaces = 1 << 14;
 constexpr uint16_t kCopiesPerPlace = 256;
 constexpr uint32_t kSteps = 1024;  // through a recursive function
-// Set in the key of a rule for code that is being executed. The same address may also be a return
-// address: of a call that is the last instruction of the function before.
+// Set in the key of a rule for the address of the called function. The same address may also be a
+// return address: that of a call that is the last instruction of the previous function.
 constexpr uint64_t kItself = uint64_t{1} << 63;
 
-// How many functions of a call stack are distinguished. It depends on the number of stacks that are
-// known already: of this place, and in all. The innermost kFramesOfPlace functions are the place,
-// because many programs allocate through one function.
+// Limits how many functions of a call stack are distinguished. The limit falls as the number of
+// known stacks grows: of_place counts those of one place, in_all counts all. The innermost
+// kFramesOfPlace functions are the place, because many programs allocate through one function.
 constexpr uint32_t kFramesOfPlace = 4;
 struct Limit {
     uint16_t of_place;
@@ -228,7 +228,7 @@ uint32_t CallStackLog::frames_wanted(uint64_t place) const {
     return kMaxFrames;
 }
 
-// Pre: `frame` is in the function that was called.
+// `frame` must be in the called function, not in its caller.
 void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
     CallFrameRule rule = rules_.at(frame.pc, told_apart(frame.pc) | kItself);
     if (rule.frame_address == FrameAddress::kUnknown) {
@@ -256,7 +256,7 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
                 found.wanted = frames_wanted(found.place);
             }
         }
-        rule = rules_.at(frame.pc - 1, key);  // of the call, not of what follows it
+        rule = rules_.at(frame.pc - 1, key);  // -1: the call instruction, not the next one
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Call stacks of allocations: the return addresses, found with the call frame information of the
-// modules (call_frame_rules.h). Two stacks are equal if these are. A return address that repeats,
-// as in a recursive function, counts once.
+// modules (call_frame_rules.h). Two stacks are equal if their return addresses are equal. A return
+// address that repeats, as in a recursive function, counts once.
 //
 // Where this information ends (code that was generated, a function in assembly), the stack is
 // copied with the registers, and unwound during conversion. Two of these are equal if the code
@@ -27,8 +27,8 @@
 
 namespace numascape {
 
-// A word on a stack that stands for the program's own one, such as a return address; 0: there is
-// none.
+// A word on a stack that the recorder replaced, such as a return address, and the original word. 0:
+// no word is replaced.
 struct HijackedWord {
     uint64_t word = 0;
     uint64_t original = 0;
@@ -58,7 +58,7 @@ class CallStackLog {
                       uint64_t stack_pointer, uint64_t bytes, HijackedWord hijacked = {});
     // DWARF's canonical frame address of the code at `pc`; 0 = unknown.
     uint64_t frame_address(uint64_t pc, uint64_t stack_pointer, uint64_t frame_pointer);
-    // The code around `pc` with one description of its frames; false if there is none.
+    // The code [start, end) that the frame description of `pc` covers; false if there is none.
     bool find_function(uint64_t pc, uint64_t& start, uint64_t& end) const {
         return rules_.find_function(pc, start, end);
     }
@@ -71,7 +71,7 @@ class CallStackLog {
         uint64_t place;  // identifies the called function and the first return addresses
         uint32_t frames = 0;
         uint32_t wanted = kMaxFrames;
-        bool complete = true;    // up to the outermost function, or as many as wanted
+        bool complete = true;    // reached the outermost function, or has `wanted` frames
         uint64_t stack_pointer;  // of the last frame that was found
         uint64_t addresses[kMaxFrames];
     };
@@ -90,7 +90,8 @@ class CallStackLog {
     void write_copy(ThreadRecorder& recorder, const ProgramRegisters& from, uint64_t pc,
                     const StackWords& stack, uint64_t id);
 
-    // All code lies in these: the executable's, and the libraries'. Most words on a stack do not.
+    // All code lies in two spans: that of the executable and that of the libraries. Most words on a
+    // stack lie in neither, so this check comes first.
     struct Span {
         uint64_t start = ~uint64_t{0};
         uint64_t bytes = 0;
@@ -101,8 +102,8 @@ class CallStackLog {
     CallFrameRules rules_;
     PythonFrames python_;
     Span spans_[2];
-    std::atomic<uint8_t>* code_pages_ = nullptr;     // by window page: 2 x unloads, + 1 with code
-    std::atomic<uint64_t>* seen_ = nullptr;          // identifiers written; open addressing
+    std::atomic<uint8_t>* code_pages_ = nullptr;  // by window page: 2 x unloads, + 1 if it has code
+    std::atomic<uint64_t>* seen_ = nullptr;       // identifiers written; open addressing
     std::atomic<uint16_t>* place_stacks_ = nullptr;  // distinct stacks by their place's hash
     std::atomic<uint32_t> stacks_ = 0;               // in all
 };

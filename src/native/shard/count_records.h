@@ -55,10 +55,11 @@ struct BlockRecord {
 // An instruction's accesses in one execution of its block.
 struct BlockAccess {
     uint64_t pc;
-    uint16_t place;  // accesses of one place are counted, and sampled, together
+    uint16_t place;  // accesses of one place are counted and sampled together
     uint16_t reads;
     uint16_t writes;
-    // 0: as above. Otherwise the number depends on data: counter block + own_counter has the sums.
+    // 0: `reads` and `writes` hold. Otherwise the number of accesses depends on data, and the
+    // counter block + own_counter has the sums.
     uint16_t own_counter;
 };
 inline constexpr uint32_t kPlaceBits = 9;  // a site: block << kPlaceBits | place
@@ -88,7 +89,7 @@ struct BlockCountsEntry {
 };
 
 enum SampleFlags : uint8_t {
-    kSampleWhole = 1,  // no estimate: each of these executions was noted
+    kSampleWhole = 1,  // exact: each of these executions was recorded
 };
 
 // A site touched a page. An estimate of how often it did so until its next sample, summed while no
@@ -109,18 +110,18 @@ struct SampleRecord {
 struct TransfersRecord {
     RecordHeader header;  // id = window page
     uint64_t time;
-    uint32_t from;  // threads
+    uint32_t from;  // the thread that wrote the line last, and the one that took it
     uint32_t to;
     uint32_t phase;
     uint32_t line;     // in the page; kUnknownLine where lines were added up
-    uint64_t from_pc;  // of the instructions; 0 where the line was not watched
+    uint64_t from_pc;  // the two instructions; 0 where the line was not watched
     uint64_t to_pc;
     uint64_t from_bytes;  // in 64 equal parts of the line; 0 where it was not watched
     uint64_t to_bytes;
     uint64_t transfers;
-    uint64_t travelling;  // of these, those of a line that had been taken before,
-    uint64_t judged;      // of these, those of watched lines,
-    uint64_t shared;      // and of these, those in which both threads touched the same bytes
+    uint64_t travelling;  // of `transfers`, those of a line that had been taken before
+    uint64_t judged;      // of `travelling`, those of watched lines
+    uint64_t shared;      // of `judged`, those in which both threads touched the same bytes
 };
 inline constexpr uint32_t kUnknownLine = 0xffffffff;
 

@@ -144,7 +144,7 @@ void ShardWriter::switch_phase(ThreadRecorder& self, uint32_t phase) {
     }
 }
 
-// Of the phases that no thread is in.
+// Considers only phases in which no thread counts. False if there is none.
 bool ShardWriter::evict_oldest_phase(ThreadRecorder& self) {
     const CountTable* oldest = nullptr;
     for (uint32_t i = 0; i < header_->tables; ++i) {

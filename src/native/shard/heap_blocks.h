@@ -22,7 +22,7 @@ struct Allocation {
 
 class HeapBlocks {
   public:
-    // `regions` end with the block that they are in.
+    // When a block is freed, the memory regions inside it end, too.
     constexpr HeapBlocks(ShardWriter& shard, MemoryRegions& regions)
         : shard_(shard), regions_(regions) {}
     // Allocates its memory; false if there is none.
@@ -59,8 +59,9 @@ class HeapBlocks {
     ShardWriter& shard_;
     MemoryRegions& regions_;
     SpinLock lock_;
-    std::atomic<uint32_t>* entry_ = nullptr;  // by window page: of the block that begins there
-    Block* blocks_ = nullptr;                 // entry 0 is not used
+    // By window page: the index of the block that begins there.
+    std::atomic<uint32_t>* entry_ = nullptr;
+    Block* blocks_ = nullptr;  // entry 0 is not used
     uint32_t used_entries_ = 1;
     uint32_t free_entry_ = 0;
 };

@@ -28,14 +28,15 @@ struct StridedRow {
 // All zero at first.
 class HeldRanges {
   public:
-    // Called on the thread that counts in the page counters of the row. False: the caller must
-    // count the row; see hold.
+    // Must be called on the thread that owns the page counters of the row. False: the caller must
+    // count the row and then call `hold`.
     bool add(const StridedRow& row);
     // The row was counted; `furthest` is its largest offset in a page.
     void hold(const StridedRow& row, uint64_t furthest);
     // Counts all held rows and then holds none. Any thread may call it.
     void flush_pending();
-    // The same if possible, because threads may have been stopped forever.
+    // The same with a limit of attempts for the lock: a thread may have been stopped while it held
+    // the lock.
     void flush_within(uint32_t attempts);
     // In the child of a fork.
     void forget();
@@ -46,7 +47,7 @@ class HeldRanges {
 
     struct Held {
         StridedRow row;  // without a site: none
-        uint64_t room;   // rows that begin this many bytes further are on the same pages
+        uint64_t room;   // rows that begin fewer bytes further are on the same pages
         uint64_t times;  // not counted yet
     };
     Held& of(const StridedRow& row);

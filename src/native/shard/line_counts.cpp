@@ -14,9 +14,9 @@ static_assert(sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord) <= kCh
 // Strata become larger if the thread has logged much, so that the log of a long run stays small.
 constexpr uint32_t kLoggedPerShift = 32768;
 
-// Repeated strings with at least this many elements are recorded each time; if the thread has
-// logged much, only longer ones. One copy of a whole structure matters more than many copies of a
-// few words.
+// A repeated string instruction with at least this many elements is recorded each time; if the
+// thread has logged much, only with more. One copy of a whole structure matters more than many
+// copies of a few words.
 constexpr uint64_t kMinAlwaysNoted = 64;
 
 // After this many samples, the memory of a thread's sampling table is freed.
@@ -70,12 +70,13 @@ void ShardWriter::back_counter(const CountTable& table, uint32_t number) {
 
 bool ShardWriter::begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block) {
     const CountTable& table = table_at(self, page_counters);
-    // The program's own code was just here, so the disk has room for it.
+    // The program's code has just written the counter, so its page already has disk space.
     table.counters->insert(block / kBlockCountersPerGranule);
     auto& counter = counter_at<BlockCounter>(page_counters, block);
     Sampling& sampling = self.sampling;
     if (sampling.table == nullptr) {
-        // At the top of the area of tables, which no other table uses unless there are thousands.
+        // At the top of the area of tables. Count tables reach it only if there are thousands of
+        // them.
         const auto index = static_cast<uint64_t>(kMaxTables - 1 - (&table - tables_));
         void* memory = os::map_sparse(kTableStride,
                                       reinterpret_cast<void*>(kTablesBase + index * kTableStride));
@@ -90,7 +91,7 @@ bool ShardWriter::begin_sample(ThreadRecorder& self, PageCounter* page_counters,
     const Stratum next = stratum_of(stratum.begin + stratum.size, shift);
     const uint64_t sampled_next = next.begin + next_random(sampling.random) % next.size;
     const uint64_t until_next = sampled_next - execution - 1;
-    const uint64_t since = 0 - counter.left;  // executions since it ran out; of one block 1
+    const uint64_t since = 0 - counter.left;  // since it ran out; > 1 if a loop is counted at once
     counter.loaded += until_next + since;
     counter.left = until_next;
     if (sampling.table == nullptr) {

@@ -28,8 +28,8 @@ struct MapRecord {
     uint64_t start;
     uint64_t bytes;
     uint64_t stack_id;  // call stack of the mapping call, 0 = none
-    // Of a shared mapping, what all processes that map it see (MappedObject in process_maps.h); of
-    // others, and if it is not known, zeros.
+    // For a shared mapping, the identity that all processes see (MappedObject in process_maps.h).
+    // Zeros for other mappings, and if the identity is not known.
     uint64_t device;
     uint64_t inode;
     uint64_t offset;
@@ -88,14 +88,14 @@ struct FreeRecord {
     uint64_t address;
 };
 
-// Blocks under a page, summed by page and allocation site. `bytes` are on this page; a block counts
-// on its first page.
+// Blocks smaller than a page, summed by page and allocation site. `bytes` are those on this page.
+// `blocks` counts each block on its first page only.
 struct SmallBlocksRecord {
     RecordHeader header;  // id = window page
     uint64_t stack_id;
     uint64_t bytes;
     uint64_t blocks;
-    PageParts parts;  // of the page, where they were
+    PageParts parts;  // the parts of the page in which the blocks were
 };
 
 // The program named a part of memory of at least a page (include/numascape/region.h). Smaller parts

@@ -8,10 +8,10 @@ namespace numascape {
 namespace {
 
 constexpr uint64_t kMaxNameBytes = 255;
-// The name of all regions, when there are too many names.
+// The name of further regions after kMaxNames different names.
 constexpr char kFurtherNames[] = "further regions";
 
-// Not that of a call stack.
+// The seed differs from that of call stacks, so that equal identifiers are unlikely.
 uint64_t identifier_of(const char* name, size_t length) {
     uint64_t hash = 0x7265'6769'6f6e'0000u ^ length;
     for (size_t i = 0; i < length; ++i) {
@@ -76,7 +76,7 @@ bool MemoryRegions::is_new(uint64_t name_id) {
     return fresh;
 }
 
-// 0 without a name.
+// 0 if the region has no name.
 uint64_t MemoryRegions::identify(ThreadRecorder& recorder, uint64_t pc, uint64_t name) {
     char text[kMaxNameBytes + 1];
     size_t length = read_name(name, text);
@@ -121,7 +121,8 @@ void MemoryRegions::told(ThreadRecorder& recorder, uint64_t pc, uint64_t name, u
     }
 }
 
-// The counts so far belong to what is below (`ended` false), or to the region.
+// Moves the counts so far to the log. They belong to the region if it `ended`, otherwise to the
+// memory below it.
 void MemoryRegions::move_counts(ThreadRecorder& recorder, const Region& region, uint64_t time,
                                 bool ended) {
     const WholePages whole(region.address, region.bytes);
@@ -150,7 +151,8 @@ void MemoryRegions::begin(ThreadRecorder& recorder, const Region& region) {
         if (find(region.address) == nullptr) {
             return;
         }
-        // Its end must not be taken for that of the larger one.
+        // A larger region begins at the same address. The small one is added, too, so that its end
+        // does not end the larger one.
     }
     end_within(region.address, region.bytes);
     if (!add(region)) {
@@ -215,7 +217,7 @@ bool MemoryRegions::add(const Region& region) {
     return true;
 }
 
-// Keeps their order.
+// Removes regions that have ended; keeps the order of the others.
 void MemoryRegions::compact() {
     for (uint32_t i = 0; i < kBuckets; ++i) {
         buckets_[i] = 0;

@@ -16,11 +16,12 @@ namespace numascape {
 class MemoryRegions {
   public:
     constexpr explicit MemoryRegions(ShardWriter& shard) : shard_(shard) {}
-    // The program's code at `pc` told a region, or with no bytes the end of one; `name` is an
-    // address in its memory. Takes memory at the first call.
+    // The program's code at `pc` named a region; with 0 bytes, it ended one. `name` is the address
+    // of the name in the program's memory. Allocates memory at the first call.
     void told(ThreadRecorder& recorder, uint64_t pc, uint64_t name, uint64_t address,
               uint64_t bytes);
-    // The memory is given back: regions in it end, and so do their records, with its own.
+    // The program freed or unmapped this memory: regions in it end. They need no records, because
+    // the record of the free or unmap ends them, too.
     void memory_ends(uint64_t start, uint64_t bytes);
     void write_live(ThreadRecorder& recorder, uint64_t time);
     void after_fork() { lock_.reset(); }

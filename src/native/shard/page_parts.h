@@ -17,7 +17,7 @@ struct PageParts {
     uint64_t words[kWords];
 
     static constexpr PageParts every() { return of(0, kPageBytes); }
-    // `bytes` from `offset` in the page on; not what is beyond the page.
+    // The parts of `bytes` from `offset` in the page, up to the end of the page.
     static constexpr PageParts of(uint64_t offset, uint64_t bytes) {
         PageParts parts{};
         const uint64_t end = offset + bytes < kPageBytes ? offset + bytes : kPageBytes;

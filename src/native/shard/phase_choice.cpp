@@ -16,7 +16,7 @@ void PhaseChoice::begin_if_other(ThreadRecorder& recorder, uint32_t phase) {
     }
 }
 
-// Unless a mark applies.
+// Has no effect while a mark applies.
 void PhaseChoice::begin_region(ThreadRecorder& recorder) {
     if (mark_ == 0) {
         begin_if_other(recorder, region_.kind == PhaseKind::kRegion ? phases_.find(region_) : 0);

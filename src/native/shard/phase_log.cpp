@@ -137,7 +137,7 @@ void PhaseLog::begin(ThreadRecorder& by, uint32_t phase) {
     record->time = record->repetitions == 0 ? time : record->time;
     record->repetitions += 1;
     PhaseRecord* ended = record_of(before);
-    if (ended->repetitions == 0) {  // outside all phases, since the start
+    if (ended->repetitions == 0) {  // phase 0, which no call began
         ended->repetitions = 1;
     }
     ended->end = time;

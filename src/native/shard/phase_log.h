@@ -10,11 +10,12 @@
 
 namespace numascape {
 
-// Two phases are the same if these are equal. `name` is that of a mark and need not end in NUL.
+// Two phases are the same if these are equal, except as noted. `name` is that of a mark and need
+// not end in NUL. `place` of a mark is that of its first caller.
 struct PhaseIdentity {
     PhaseKind kind;
-    uint64_t place;   // as PhaseRecord's; of a mark the first caller's, and no part of its identity
-    uint64_t caller;  // of a region no part of its identity
+    uint64_t place;   // as in PhaseRecord; not compared for a mark
+    uint64_t caller;  // not compared
     const char* name;
     uint32_t name_bytes;
 };

@@ -20,8 +20,8 @@ struct RecordView {
     RecordView(const RecordHeader* record, uint32_t writer);
 
     const RecordHeader* header;
-    uint64_t time;    // in ticks; 0 for records without
-    uint32_t thread;  // who wrote it
+    uint64_t time;    // in ticks; 0 for records without a time
+    uint32_t thread;  // the thread that wrote it
 
     RecordType type() const { return static_cast<RecordType>(header->type); }
     std::span<const std::byte> bytes() const {

@@ -11,9 +11,10 @@ namespace numascape {
 inline constexpr uint32_t kSeenLineBits = 6;
 static_assert(kPageBytes >> kSeenLineBits == 64);
 
-// Which parts of a page samples saw in use: a bit for each of its 64 cache lines. If all of it is
-// in one line, `bytes` has a bit for each byte of that; otherwise it has the first and the last
-// byte of the page in use. All 0 where the recorder knows only the page.
+// Which parts of a page samples saw in use: `lines` has a bit for each of its 64 cache lines. If
+// only one line is in use, `bytes` has a bit for each byte of this line. Otherwise `bytes` holds
+// the positions of the first and the last used byte in the page. All 0 where the recorder knows
+// only the page.
 struct SeenParts {
     uint64_t lines = 0;
     uint64_t bytes = 0;

@@ -107,7 +107,7 @@ void ShardWriter::count_traffic(ThreadRecorder& of, const CacheModel::Traffic* t
     if (lines == nullptr) {
         return;
     }
-    uint32_t backed = kGranules;  // the last granule that was seen to be
+    uint32_t backed = kGranules;  // the last granule known to have disk space
     for (const auto* each = traffic; each != traffic + count; ++each) {
         const uint32_t granule = each->page() / kPageCountersPerGranule;
         if (granule != backed && !lines->granules->contains(granule)) {

@@ -61,8 +61,9 @@ static_assert(sizeof(ShardHeader) <= kPageBytes);
 
 // The thread and the phase whose counts the table contains: phase << 32 | thread + 1; the highest
 // bit is set in a table of lines. The lower half is 0 if the table is free; the phase is then that
-// of its block counters, which are kept. Setting it to 0 commits the end of a thread: before, the
-// counts in the table are valid; afterwards, the Counts records that were written at its end.
+// of its block counters, which are kept. Setting the lower half to 0 commits the end of a thread.
+// Before, the counts in the table are valid. Afterwards, the Counts records that were written at
+// the end of the thread are valid.
 using TableOwner = uint64_t;
 inline constexpr TableOwner table_owner(uint32_t thread, uint32_t phase) {
     return TableOwner{phase} << 32 | (thread + 1);

@@ -31,7 +31,7 @@ class MappedFile {
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
     std::span<const std::byte> bytes() const { return {data_, size_}; }
-    // Takes no memory for what was read until now; it can be read again.
+    // Frees the memory of all pages read so far. They can be read again, from the file.
     void release_pages() const;
 
   private:
@@ -69,8 +69,8 @@ class ShardReader {
         uint32_t phase;
         uint64_t words[2];
     };
-    // Counts still in the tables, of threads that lived when the process ended; and all block
-    // counters.
+    // The counts of threads that lived when the process ended, which are still in the tables, and
+    // all block counters.
     template <typename OnCount, typename OnCounter>
     void each_table_entry(OnCount on_count, OnCounter on_counter) const;
 

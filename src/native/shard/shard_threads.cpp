@@ -44,7 +44,7 @@ ThreadRecorder* ShardWriter::take_recorder() {
 // All counts of the thread are in the log, and it has no table any more.
 void ShardWriter::keep_recorder(ThreadRecorder* ended) {
     if (ended->cache != nullptr) {
-        // It stays mapped: another thread may just be about to change its filter.
+        // It stays mapped, because another thread may be about to change the filter.
         shared_lines_.end_thread(ended->thread);
         os::discard(ended->cache, CacheModel::bytes(cache_shape_), false);
     }
@@ -131,7 +131,8 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
     record->os_tid = self->os_tid;
     record->cpu = os::current_cpu();
     commit(*self, record);
-    // From now on there is one more thread. Samples of other threads from before are kept apart.
+    // One more thread can share pages from now on. Earlier samples of other threads get a record of
+    // their own.
     owners_changed_.store(os::ticks(), std::memory_order_relaxed);
     return self;
 }

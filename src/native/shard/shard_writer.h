@@ -24,11 +24,12 @@
 
 namespace numascape {
 
-// Where tables are: far from where Linux puts a program's mappings, which must stay within one 2^40
-// window.
+// The address of the tables. It is far from the addresses that Linux gives a program's mappings,
+// because these must stay within one 2^40 window.
 inline constexpr uint64_t kTablesBase = 0x1000'0000'0000;
 
-inline constexpr uint32_t kNoSite = ~uint32_t{0};  // of which no sample is noted
+// The site of an access of which no sample is recorded.
+inline constexpr uint32_t kNoSite = ~uint32_t{0};
 
 struct ThreadRecorder;
 
@@ -36,7 +37,7 @@ struct ThreadRecorder;
 struct CountTable {
     PageCounter* page_counters;  // null: never mapped
     GranuleSet* granules;        // which parts of `page_counters` are in use
-    CounterSet* counters;        // which of its block counters are; kept when the table is unmapped
+    CounterSet* counters;        // which block counters are in use; kept when the table is unmapped
     ThreadRecorder* thread;      // null: free
     CountTable* lines;           // the same thread's and phase's table of lines; null: none
     bool of_lines;               // this is a table of lines
@@ -65,11 +66,11 @@ struct TransferLog {
 struct KernelAccessLog {
     ChunkHeader* chunk;  // this thread's kKernelAccesses chunk, null until the first
     uint32_t logged;     // records that left the chunk for the log
-    uint32_t parts;      // since the last that was noted; see kLoggedPerShift
+    uint32_t parts;      // since the last recorded one; see kLoggedPerShift
 };
 
 struct ThreadRecorder {
-    std::atomic<CountTable*> current;  // in force; null: not counted (kShardThreadsLost)
+    std::atomic<CountTable*> current;  // where it counts now; null: not counted (kShardThreadsLost)
     const void**
         table_word;  // where the counting code finds current->page_counters; null: nowhere yet
     TableWord* table_words;  // further such places
@@ -171,23 +172,23 @@ class ShardWriter {
                uint64_t writes, uint64_t pc);
 
     // --- Lines that travel between threads (transfers.cpp).
-    // The thread's filter did not know the line, and now has it: the thread makes these accesses.
+    // The thread makes these accesses to a line that was not in its filter and is now.
     void use_line(ThreadRecorder& self, uint64_t line, const SharedLines::Access* access,
                   uint32_t accesses);
-    // Nobody has the lines of the window pages [first, end) any more.
+    // No thread holds lines of the window pages [first, end) any more.
     void forget_lines(uint32_t first, uint32_t end) {
         if (shared_lines_.is_open()) {
             shared_lines_.forget(first, end);
         }
     }
 
-    // Processes and counts the lines that wait for the thread's modelled cache. `own`: on that
-    // thread.
+    // Processes and counts the lines that wait for the thread's modelled cache. `own`: called on
+    // that thread.
     void drain_misses(ThreadRecorder& of, bool own);
     // Counts all accesses of the thread that are not in page counters yet. Must be called before
     // page counters are read.
     void flush_pending(ThreadRecorder& of, bool own);
-    // The same of all threads, at the end of the process.
+    // The same for all threads, at the end of the process.
     void flush_at_end(const ThreadRecorder* self);
 
     // Moves all threads' counts of the window pages [first, end) into records of time `time`.
@@ -196,28 +197,28 @@ class ShardWriter {
     void forget_touches(uint32_t first, uint32_t end);
     void query_placement(ThreadRecorder& self, uint64_t start, uint64_t end, uint64_t time);
 
-    // Pre: at most a page, so that it is on one page or two.
+    // `bytes` must be at most a page: the block is on one page or two.
     void add_small_block(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t stack_id);
 
     // --- Source lines (line_counts.cpp).
     // Describes a block, whose accesses' sites are block << kPlaceBits | place.
     void write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
                      uint32_t accesses);
-    // The counter of the block in the table of these page counters reached zero. It gets its next
-    // load. True: this execution must be sampled.
+    // Called when the counter of the block ran out in the table of these page counters. Loads it
+    // with the number of executions until the next sample. True: this execution must be sampled.
     bool begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block);
-    // Adds to the sample in progress: the site touched the page `weight` times. `whole` when that
-    // is no estimate.
+    // Adds to the sample in progress: the site touched the page `weight` times. `whole`: the number
+    // is exact, not an estimate.
     void note_sample(ThreadRecorder& self, uint32_t site, uint32_t page, const SeenParts& seen,
                      uint64_t weight, bool whole);
-    // A sampled execution touched the page in the sampling table. The access is counted where it
-    // would have been without sampling. `site` may be kNoSite.
+    // A sampled execution counted its access to the page in the sampling table. Counts the access
+    // in the thread's current table, too, as without sampling. `site` may be kNoSite.
     void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site,
                       const SeenParts& seen);
     // Whether an execution that touches a page this many times is recorded, although it is not a
     // sample.
     static bool always_noted(const ThreadRecorder& self, uint64_t times);
-    // A counter of a table, backed by the disk.
+    // A counter of a table, after disk space for it is allocated.
     template <typename Counter>
     Counter& counter(const CountTable& table, uint32_t number) {
         back_counter(table, number);
@@ -269,9 +270,9 @@ class ShardWriter {
     bool touched(uint32_t page) const {
         return counts_nothing_ || touched_[page].load(std::memory_order_relaxed) != 0;
     }
-    // First touches are then unknown here, so the nodes of all pages are recorded. Tables are
-    // inaccessible, because the kernel's NUMA balancing scans all accessible memory, even if it is
-    // sparse.
+    // For recorders that count no accesses. First touches are then unknown here, so the nodes of
+    // all pages are recorded. The tables are mapped inaccessible, because the kernel's NUMA
+    // balancing scans all accessible memory, even if it is sparse.
     void count_nothing() { counts_nothing_ = true; }
 
   private:
@@ -329,7 +330,7 @@ class ShardWriter {
     SharedLines shared_lines_;
     bool wide_vectors_ = false;
     uint32_t current_phase_ = 0;
-    uint32_t first_free_ = 0;  // no table before this one is free
+    uint32_t first_free_ = 0;  // all tables before it are in use
     uint32_t max_tables_ = kMaxTables;
     bool counts_nothing_ = false;
     GrowFile grow_file_ = [](int file, uint64_t bytes) {
@@ -345,7 +346,7 @@ class ShardWriter {
     static constexpr uint32_t kReservedChunks = 16;
     std::atomic<uint32_t> reserved_used_{0};
     char* reserved_ = nullptr;
-    char* wasted_ = nullptr;  // where records go that have no room
+    char* wasted_ = nullptr;  // records without room are written here and lost
     std::atomic<uint64_t> owners_changed_{
         0};  // when a page may have lost its owner, or a thread began
 };

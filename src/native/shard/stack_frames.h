@@ -30,8 +30,8 @@ struct FrameGrowth {
 // Zero bytes are a valid object: a thread without large frames.
 class StackFrames {
   public:
-    // Whether this frame is there, or was there and no other one has taken its place. If so, `grew`
-    // need not be called.
+    // Whether this frame is present, or was the last one at this place. If so, `grew` need not be
+    // called.
     bool has(uint64_t pc, uint64_t start, uint64_t end) const;
     void grew(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& growth);
     void shrank(ShardWriter& shard, ThreadRecorder& recorder, uint64_t stack_pointer);

@@ -52,7 +52,7 @@ uint64_t hash_of(const TransfersRecord& record) {
 void ShardWriter::use_line(ThreadRecorder& self, uint64_t line, const SharedLines::Access* access,
                            uint32_t accesses) {
     if (self.current.load(std::memory_order_relaxed) == nullptr) {
-        return;  // it is not counted
+        return;  // the thread is not counted
     }
     const SharedLines::Noted noted = shared_lines_.use(self.thread, line, access, accesses);
     if (noted.any) {

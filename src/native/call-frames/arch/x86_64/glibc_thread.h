@@ -7,7 +7,7 @@
 
 namespace numascape {
 
-// In what a pthread_t points to.
+// An offset in glibc's `struct pthread`, to which a pthread_t points.
 inline constexpr uint64_t kThreadNumberInPthread = 0x2d0;
 
 }  // namespace numascape
