@@ -26,7 +26,7 @@ def in_order(name: str, done: list[str]) -> None:
 def without_includes(text: str) -> tuple[set[str], str]:
     """Return the standard headers that the text always includes, and the text without these lines.
 
-    What is included on a condition remains where it is.
+    An include inside an #if remains where it is.
     """
     headers, rest, depth = set(), [], 0
     for line in text.splitlines(keepends=True):

@@ -23,7 +23,7 @@ extern "C" {
 
 struct numascape_balance_problem {
     uint32_t tasks;
-    const double* load;           /* of each task: seconds of one iteration at speed 1 */
+    const double* load;           /* seconds of each task in one iteration at speed 1 */
     const uint32_t* core;         /* where each task is now */
     const uint8_t* fixed;         /* 1: may not move; NULL: all may */
     const double* migrated_bytes; /* what a task's migration carries; NULL: nothing */
@@ -33,17 +33,18 @@ struct numascape_balance_problem {
      * including, message_offsets[t + 1]. NULL: none. */
     const uint64_t* message_offsets; /* tasks + 1 */
     const uint32_t* message_to;      /* the receiving task */
-    const double* message_bytes;     /* of all messages between the two; NULL: 0 */
-    const double* message_count;     /* how many they are; NULL: 1 */
+    const double* message_bytes;     /* sum of all messages between the two; NULL: 0 */
+    const double* message_count;     /* number of messages between the two; NULL: 1 */
     /* The cost of messages within a node: count * cost_per_message + bytes * cost_per_byte. The
-     * predicted iteration times are only valid if it is in seconds. Both 0: cost is the count. */
+     * predicted iteration times are only valid if this cost is in seconds. Both 0: the cost is
+     * the count. */
     double cost_per_message;
     double cost_per_byte;
 
     uint32_t cores;
     const uint32_t* core_node; /* the node of each core, from 0 */
     const double* speed;       /* NULL: 1 */
-    const double* background;  /* seconds of each iteration that are not tasks'; NULL: 0 */
+    const double* background;  /* seconds of each iteration used by other work; NULL: 0 */
 
     /* Row-major matrices; row = sender's node. */
     uint32_t nodes;
@@ -57,32 +58,32 @@ struct numascape_balance_options {
     const char* algorithm; /* a name that numascape_balance_algorithm() lists */
     double alpha;          /* NumaLB, NucoLB: weight of messages; NaN: chosen */
     int received_too;      /* NumaLB, NucoLB: also count the messages that a task receives */
-    double max_imbalance;  /* longest core's time over the perfect time, such as 1.05 */
+    double max_imbalance;  /* longest core's time / perfect time, such as 1.05 */
     double max_migrations; /* incumbent: caps; infinity where there are none */
     double max_migrated_bytes;
     double max_communication;
-    double migration_price;      /* incumbent: once, as communication cost; NaN: chosen */
-    double byte_price;           /* incumbent: the same for each migrated byte */
-    double communication_weight; /* incumbent: 1 */
-    double effort;               /* incumbent: a factor on the work, 1 */
-    double time_limit;           /* incumbent: seconds; the result then varies; infinity */
+    double migration_price;      /* incumbent: per migration, in units of cost; NaN: chosen */
+    double byte_price;           /* incumbent: per migrated byte, in units of cost */
+    double communication_weight; /* incumbent: factor on communication; default 1 */
+    double effort;               /* incumbent: factor on the amount of search; default 1 */
+    double time_limit;           /* incumbent: seconds, then results vary; default infinity */
     uint32_t threads;            /* incumbent: the result does not depend on it */
     uint64_t seed;
     const uint32_t* start; /* incumbent: another mapping to start from as well; NULL: none */
-    double iterations;     /* incumbent: until the next balance; migrations must pay by then; 1 */
+    double iterations;     /* incumbent: before the next balance; default 1 */
     const char* starts;    /* incumbent: names of starts with commas, as in "now,twolevel", or of
                             * algorithms; NULL: chosen */
 };
 
 struct numascape_balance_metrics {
-    double imbalance;      /* longest core's time over the perfect time; 1 without work */
+    double imbalance;      /* longest core's time / perfect time; 1 without work */
     double communication;  /* sum of message cost * NUMA factor of its nodes */
     double off_node_bytes; /* bytes of messages between nodes */
     uint64_t migrations;
     double migrated_bytes;
     double iteration_time;  /* longest core's work and sending, seconds */
     double memory_overflow; /* bytes of tasks beyond their nodes' memory */
-    double own_seconds;     /* what the algorithm itself took; 0 from _measure */
+    double own_seconds;     /* run time of the algorithm; 0 from _measure */
 };
 
 /* Sets the defaults. Call it first, so that options of later versions have defaults, too. */
@@ -105,8 +106,9 @@ int numascape_balance_measure(const struct numascape_balance_problem* problem,
                               const uint32_t* mapping, struct numascape_balance_metrics* metrics,
                               char* error, size_t error_size);
 
-/* Renumbers the cores of `mapping`, in place, so that loads and communication cost stay the same
- * and there are fewer migrations, to compare with partitioners. Errors as above. */
+/* Renumbers the cores of `mapping`, in place. Loads and communication cost stay the same, and there
+ * are fewer migrations. Partitioners number parts arbitrarily: call this before you compare their
+ * migrations with those of a balancer. Errors as above. */
 int numascape_balance_relabel(const struct numascape_balance_problem* problem, uint32_t* mapping,
                               char* error, size_t error_size);
 

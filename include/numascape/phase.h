@@ -20,7 +20,7 @@
  * phase. NULL or "" ends the phase without beginning another. Names are at most 255 bytes of UTF-8.
  *
  * Without a recorder, a mark is one instruction that does nothing. It is also a compiler barrier:
- * memory accesses stay before or after it. On other processors than x86-64, a mark is empty.
+ * memory accesses stay before or after it. On processors other than x86-64, a mark is empty.
  */
 #ifndef NUMASCAPE_PHASE_H
 #define NUMASCAPE_PHASE_H

@@ -13,14 +13,14 @@
  *     pool_give_back(pool, part);
  *
  * All regions of one name are instances of one structure. A region lasts until
- * numascape_region_end, or until the memory below it is freed or unmapped. Its pages then belong
- * again to what is below it. Regions may be nested: a page belongs to the region that began last.
- * A region ends older regions that it covers entirely. numascape_region_end ends the last region
- * that began at the address. numascape_region with 0 bytes does the same, and begins no region.
- * Names are at most 255 bytes of UTF-8; a region without a name is not recorded.
+ * numascape_region_end, or until the memory below it is freed or unmapped. Its pages then belong to
+ * the memory below it again. Regions may be nested: a page belongs to the region that began last. A
+ * region ends older regions that it covers entirely. numascape_region_end ends the last region that
+ * began at the address. numascape_region with 0 bytes does the same, and begins no region. Names
+ * are at most 255 bytes of UTF-8; a region without a name is not recorded.
  *
  * Without a recorder, a call is one instruction that does nothing. It is also a compiler barrier:
- * memory accesses stay before or after it. On other processors than x86-64, a call is empty.
+ * memory accesses stay before or after it. On processors other than x86-64, a call is empty.
  */
 #ifndef NUMASCAPE_REGION_H
 #define NUMASCAPE_REGION_H
