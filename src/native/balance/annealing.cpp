@@ -37,8 +37,8 @@ class Annealing {
         const double price = typical_ / items;
         typical_ = price + state.goal().communication_weight * communication;
         per_second_ = load > 0.0 ? 4.0 * typical_ * items / load : 0.0;
-        // The limits may be exceeded by a thousandth of the memory, where a typical move costs
-        // more.
+        // The penalty for memory reaches the cost of a typical move when the limits are exceeded by
+        // a thousandth of the memory.
         per_memory_ = state.core_memory() ? 1000.0 * typical_ : 0.0;
         per_communication_ = communication > 0.0 ? 4.0 * typical_ / communication : 0.0;
     }
@@ -54,7 +54,7 @@ class Annealing {
              stage = std::max(stage + 1, stage_by_time())) {
             const double done = double(stage) / double(kStages - 1);
             temperature_ = cooling.start * typical_ * std::pow(kEnd, done);
-            // From 1 to 30: at the end, no cap may be exceeded.
+            // Penalties grow from 1 to 30 times, so that the search ends within the caps.
             strictness_ = std::pow(30.0, done);
             for (std::uint64_t i = 0; i < cooling.steps / kStages; ++i) {
                 propose();
@@ -168,7 +168,7 @@ class Annealing {
     Random& random_;
     std::vector<Task> movable_;
     std::vector<std::vector<Task>> on_core_;  // movable items
-    std::vector<std::uint32_t> place_;        // of an item among its core's
+    std::vector<std::uint32_t> place_;        // position of an item in on_core_ of its core
     double typical_ = 0.0, per_second_ = 0.0, per_communication_ = 0.0, per_memory_ = 0.0;
     std::vector<Task> sharers_;
     double temperature_ = 0.0, strictness_ = 1.0;

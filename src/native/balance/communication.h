@@ -13,10 +13,12 @@ namespace numascape::balance {
 // Each pair of tasks appears at both of its tasks, once. Messages of a task to itself are left out:
 // they cost the same wherever it is.
 struct CommunicationGraph {
-    std::vector<std::uint64_t> offsets;  // per task, and one more
+    std::vector<std::uint64_t> offsets;  // one per task, and the end
     std::vector<Task> neighbour;
-    std::vector<double> sent;      // cost of messages to the neighbour on one node
-    std::vector<double> received;  // ... from it. Empty when directions do not matter: in `sent`
+    // Costs of messages to and from the neighbour within one node. If directions do not matter,
+    // `received` is empty, and `sent` is the cost of both.
+    std::vector<double> sent;
+    std::vector<double> received;
 
     std::size_t tasks() const { return offsets.size() - 1; }
 };
@@ -59,7 +61,7 @@ const std::vector<double>& NodeCosts::of(const CommunicationGraph& graph, Task t
     touched_.clear();
     const bool directed = !graph.received.empty();
     const auto first = graph.offsets[t], end = graph.offsets[t + 1];
-    // In a loop of its own: nothing waits for one neighbour's node before the next one is read.
+    // A separate loop, so that the processor reads the nodes of many neighbours at the same time.
     nodes_of_neighbours_.resize(end - first);
     for (auto e = first; e < end; ++e)
         nodes_of_neighbours_[e - first] = node_of(graph.neighbour[e]);

@@ -71,7 +71,7 @@ class CoreLoads {
     }
     const Problem& problem_;
     std::vector<double> times_;
-    std::vector<std::uint32_t> place_;  // of a core among its node's
+    std::vector<std::uint32_t> place_;  // position of a core among the cores of its node
     std::vector<SmallestKey> by_node_;
     SmallestKey nodes_;
 };

@@ -41,7 +41,8 @@ class CoreMemory {
 
     const Problem* problem_;
     std::vector<double> held_;
-    std::vector<std::map<double, std::uint32_t>> working_;  // tasks by what they need at work
+    // Per core: the number of tasks by the memory that they need while they run.
+    std::vector<std::map<double, std::uint32_t>> working_;
     std::unordered_map<std::uint64_t, std::uint32_t> sharers_;
     double excess_ = 0.0;
 };

@@ -66,7 +66,7 @@ class Sets {
         while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
         return i;
     }
-    // The smaller number represents both.
+    // The smaller number represents the joined set.
     void join(std::uint32_t a, std::uint32_t b) {
         a = find(a), b = find(b);
         parent_[std::max(a, b)] = std::min(a, b);
@@ -105,7 +105,7 @@ CostTree::CostTree(const Problem& problem) {
         }
     }
     for (std::size_t i = groupings.size(); i-- > 0;) add_level(problem, groupings[i]);
-    if (nodes.size() == problem.cores() && !levels_.empty()) return;  // cores are nodes
+    if (nodes.size() == problem.cores() && !levels_.empty()) return;  // each node is one core
     std::vector<std::uint32_t> cores(problem.cores());
     std::iota(cores.begin(), cores.end(), 0U);
     add_level(problem, cores);

@@ -158,8 +158,9 @@ class LevelByLevel {
     const CommunicationGraph graph_;
     const double alpha_;
     const std::vector<Task> order_;
-    std::vector<std::uint32_t> within_, at_;  // of tasks: the group of the level above, and here
-    std::vector<std::uint32_t> first_;        // child of each group of the level above
+    // Per task: its group on the level above, and on this one.
+    std::vector<std::uint32_t> within_, at_;
+    std::vector<std::uint32_t> first_;  // child of each group of the level above
     std::vector<Core> first_core_;
     std::vector<double> work_, speed_, messages_;
     std::vector<std::uint32_t> touched_;

@@ -53,7 +53,8 @@ class HillClimbing {
         Task item;
         Core to;
         std::uint32_t stamp;
-        // The queue's top is the cheapest one, of equal ones that with the lowest number.
+        // The top of the queue is the cheapest move; among equally cheap ones, that of the item
+        // with the lowest number.
         bool operator<(const Move& other) const {
             return change != other.change ? change > other.change : item > other.item;
         }
@@ -96,7 +97,8 @@ class HillClimbing {
             if (c == here) return;
             const double change =
                 weight * costs[problem_.node(c)] - stay + state_.price_change(t, c);
-            // Of equal ones the first core, in any order of the calls.
+            // Among equally good cores, the lowest number wins, so the order of the calls has no
+            // effect.
             const bool better = change < found.change || (change == found.change && c < found.to);
             if (better && allowed(t, c)) found.change = change, found.to = c;
         };

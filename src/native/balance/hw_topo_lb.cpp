@@ -29,7 +29,7 @@ namespace numascape::balance {
 namespace {
 
 constexpr double kLongestCore = 0.8, kHeaviestTask = 0.8;
-// 0.1 s of 10 s.
+// The source's temperature of 0.1 s, relative to a core's load of about 10 s.
 constexpr double kTemperature = 0.01;
 
 class GibbsSearch {
@@ -151,7 +151,8 @@ class GibbsSearch {
         for_each_receiver(t, [&](Task u, std::uint64_t) { affected_.push_back(mapping_[u]); });
         std::sort(affected_.begin(), affected_.end());
         affected_.erase(std::unique(affected_.begin(), affected_.end()), affected_.end());
-        // Of all cores whose time only changes if the task comes: the longest two.
+        // Finds the two longest cores among those whose time changes only if the task comes to
+        // them.
         for (Core c : affected_) longest_.set(c, INFINITY);
         const Core first = Core(longest_.place());
         const double longest = -longest_.key();
@@ -242,9 +243,9 @@ class GibbsSearch {
     Random random_;
     Mapping mapping_;
     std::vector<double> received_;              // seconds of the messages that each task receives
-    std::vector<double> time_;                  // of each core
-    SmallestKey longest_, longest_with_tasks_;  // of negated times
-    std::vector<std::vector<Task>> on_core_;    // that may move
+    std::vector<double> time_;                  // per core
+    SmallestKey longest_, longest_with_tasks_;  // with negated times as keys
+    std::vector<std::vector<Task>> on_core_;    // movable tasks of each core
     std::vector<std::uint64_t> sender_offsets_;
     std::vector<Sender> senders_;
     std::vector<Core> affected_;

@@ -41,8 +41,8 @@ namespace {
 constexpr std::size_t kSmall = 6000;
 // Fewest groups per core; with fewer, the load could not be balanced.
 constexpr double kGroupsPerCore = 8.0;
-// If all migrations together cost less than the first share of the communication, the present
-// mapping hardly matters; from the second share on, it gets all of its annealing.
+// The price of all possible migrations, as shares of the communication cost. Below kLittle, the
+// present mapping hardly matters as a start. From kMuch on, it gets all of its annealing.
 constexpr double kLittle = 0.02, kMuch = 0.1;
 // Steps of annealing nodes, for each task: about half of METIS' time. A step takes longer on larger
 // graphs, which do not fit into caches. The largest are not annealed.
@@ -315,7 +315,7 @@ class IncumbentSearch {
         // If no mapping is better, nothing moves.
         std::optional<SearchState> best(std::in_place, problem_, finest_, goal_, home);
         for (const Mapping& result : results) {
-            if (result.empty()) continue;  // no time was left for it
+            if (result.empty()) continue;  // the time was over before this try
             SearchState state(problem_, finest_, goal_, result);
             if (better(state, *best)) best.emplace(std::move(state));
         }

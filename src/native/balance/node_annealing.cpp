@@ -10,9 +10,8 @@ namespace numascape::balance {
 
 namespace {
 
-// The first temperature, relative to what all messages of a typical item cost more across a border,
-// and the last one, relative to the first. Twice or half as much gave up to 2 % more communication
-// on AMR and power law graphs of 1000 tasks.
+// The first temperature is relative to typical_cost(), and the last one to the first. With twice or
+// half these values, AMR and power law graphs of 1000 tasks had up to 2 % more communication.
 constexpr double kFirstTemperature = 0.125, kLastTemperature = 0.15;
 constexpr int kCoolingSteps = 50;
 // Where few items are on a border, each of them gets more steps.
@@ -82,14 +81,14 @@ class NodeAnnealing {
         }
     }
 
-    // A message of the item from or to `node` costs so much on one node.
+    // Adds a message of the item from or to `node`. `cost` is that of the message within a node.
     void add(Task t, Core node, double cost) {
         double* const row = &cost_[t * nodes_];
         const double* const factors = &factor_[node * nodes_];
         for (std::size_t n = 0; n < nodes_; ++n) row[n] += cost * factors[n];
     }
 
-    // What all messages of the mean item cost more across the most expensive border.
+    // The additional cost of all messages of a mean item if they cross the most expensive border.
     double typical_cost() const {
         double sum = 0.0;
         for (double sent : graph_.sent) sum += sent;
@@ -98,7 +97,8 @@ class NodeAnnealing {
     }
 
     void propose() {
-        const std::uint64_t drawn = random_.next();  // its halves choose an item and a neighbour
+        // One half of the bits chooses an item, the other half a neighbour.
+        const std::uint64_t drawn = random_.next();
         const Task t = border_[(drawn >> 32) * border_.size() >> 32];
         const auto first = graph_.offsets[t], end = graph_.offsets[t + 1];
         const Task near = graph_.neighbour[first + ((drawn & 0xffffffff) * (end - first) >> 32)];

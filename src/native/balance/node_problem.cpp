@@ -25,7 +25,7 @@ Arrays NodeProblem::arrays() {
     Arrays result = of_.arrays();
     result.core = home_;
     result.core_node = node_;
-    result.core_memory = result.core_memory_taken = {};  // of cores, not nodes
+    result.core_memory = result.core_memory_taken = {};  // limits of cores do not apply to nodes
     result.speed = speed_;
     result.background = background_;
     return result;

@@ -14,20 +14,21 @@ namespace numascape::balance {
 
 class NodeProblem {
   public:
-    // `of` must outlive it.
+    // `of` must outlive this object.
     explicit NodeProblem(const Problem& of);
     NodeProblem(const NodeProblem&) = delete;
     NodeProblem& operator=(const NodeProblem&) = delete;
 
     const Problem& problem() const { return problem_; }
-    // The place of a node among those with cores: its core in problem().
+    // The number of the core that stands for the node in problem().
     Core place(Node n) const { return place_[n]; }
     Node node(Core c) const { return node_[c]; }
-    // A mapping of tasks to cores, as one to nodes.
+    // Converts a mapping to cores into a mapping to nodes.
     Mapping of_cores(const Mapping& mapping) const;
-    // A mapping of tasks to nodes, as one to cores. A task keeps its core of `before` if that is on
-    // the node, and takes no longer than `longest` with the heavier tasks that keep it. The others
-    // go to the least loaded core of their node, the heaviest first.
+    // Converts a mapping to nodes into a mapping to cores. A task keeps its core of `before` if
+    // this core is on the right node, and if its time with this task and the heavier ones that keep
+    // it does not exceed `longest`. The others go to the least loaded core of their node, the
+    // heaviest first.
     Mapping on_cores(const Mapping& nodes, const Mapping& before, double longest) const;
 
   private:

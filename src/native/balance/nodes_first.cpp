@@ -76,7 +76,7 @@ class NodeSearch {
     }
 
   private:
-    // Whether the cost is lower now.
+    // Returns whether annealing lowered the cost.
     bool anneal(SearchState& state, double steps) {
         const double before = state.cost();
         anneal_communication(state, steps, random_, limit_);

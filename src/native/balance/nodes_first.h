@@ -13,7 +13,7 @@ namespace numascape::balance {
 // that the group can go back as a whole.
 class NodesFirst {
   public:
-    // All of these must stay in memory.
+    // The arguments must outlive this object.
     NodesFirst(const NodeProblem& nodes, const Problem& problem, const Level& finest,
                const TimeLimit& limit)
         : nodes_(nodes), problem_(problem), finest_(finest), limit_(limit) {}

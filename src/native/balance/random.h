@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random numbers that are the same on every system, which those of <random>'s distributions are
-// not.
+// Random numbers that are the same on every system. The distributions of <random> differ between
+// standard libraries.
 #pragma once
 
 #include <algorithm>
