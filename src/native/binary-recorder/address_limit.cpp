@@ -25,11 +25,11 @@ namespace numascape {
 namespace {
 
 constexpr uint64_t kNoLimit = ~uint64_t{0};
-// Readers do not need the lock: they take the soft limit alone.
+// Readers do not need the lock, because they read only the soft limit.
 SpinLock lock;
 std::atomic<uint64_t> soft_limit{kNoLimit};
 uint64_t hard_limit = kNoLimit;
-bool is_kept = false;  // else it is the kernel's
+bool is_kept = false;  // false: the kernel has the limit
 
 // A child of vfork has limits of its own, but no memory of its own. A few such children may exist
 // at the same time; an ended one may have left its entry.

@@ -11,8 +11,8 @@
 namespace numascape {
 
 struct MadeCall {
-    bool made;    // by the recorder: the kernel must not make it
-    long result;  // of the call, -errno on failure
+    bool made;    // the recorder has made the call; the kernel must not
+    long result;  // -errno on failure
 };
 
 // Whether `number` is a call that sets or tells limits.

@@ -187,7 +187,7 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
     }
     const uint64_t entry = stack_pointer_at_entry(stack_pointer);
     if (HijackedReturn* hijacked = find_hijacked(*call, entry)) {
-        *return_address_at(entry) = hijacked->return_address;  // where the stub's ret takes it from
+        *return_address_at(entry) = hijacked->return_address;  // the stub's ret reads it
         *hijacked = call->hijacked[--call->hijacked_count];
     }
     if (!call->active || entry != call->stack_pointer) {
@@ -210,7 +210,7 @@ const void* block_entries() {
 }
 
 uint64_t program_return(void* drcontext, uint64_t stack_pointer) {
-    // Takes no memory: the thread may be stopped again elsewhere, if this is an unsuitable place.
+    // Changes no state: if the thread cannot be released here, it is stopped again elsewhere.
     CallInProgress* call = call_of(drcontext);
     const uint64_t entry = stack_pointer_at_entry(stack_pointer);
     const HijackedReturn* hijacked = call != nullptr ? find_hijacked(*call, entry) : nullptr;

@@ -18,7 +18,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
 // `stack_pointer`.
 void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t stack_pointer);
 
-// Where a thread that DynamoRIO found in the stub's block would have returned to.
+// The real return address of a thread that DynamoRIO stopped in the stub's block.
 uint64_t program_return(void* drcontext, uint64_t stack_pointer);
 
 // u32 by window page, not zero where a block of a page or more begins.

@@ -86,7 +86,8 @@ void write_options(const std::string& home, const std::string& directory,
     }
     setenv("HOME", directory.c_str(), 1);
     unsetenv("DYNAMORIO_CONFIGDIR");
-    // A thread that is not taken over in time would end the process: it may only be slow.
+    // A long timeout: after it, DynamoRIO ends the process if a thread is not taken over. Such a
+    // thread may just be slow.
     const std::string options =
         std::string(kDynamorioSettings) + " -takeover_timeout_ms 300000 -client_lib " +
         quoted(home + "/libnumascape_recorder.so;0;-attached -directory \"" + directory + "\" " +

@@ -136,7 +136,7 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
          (!namespaces.empty() && namespaces != link_of("/proc/self/ns/mnt")))) {
         return process + " has another root directory (chroot or container): run numascape there";
     }
-    // DynamoRIO finds its options, and we tell it of threads, by their ids.
+    // DynamoRIO finds its options by the process id, and we name threads to it by their ids.
     if (const std::string ids = link_of(proc(pid, "ns/pid"));
         !ids.empty() && ids != link_of("/proc/self/ns/pid")) {
         return process + " has other process ids for itself (a PID namespace): run numascape there";

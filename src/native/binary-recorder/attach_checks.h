@@ -26,7 +26,7 @@ std::string why_not_traced(const Target& target, const Untraced& untraced);
 bool is_recorded(int pid);
 
 // A thread of the process that no signal reaches, because it is stopped, or sleeps in the kernel
-// (states T, t and D of proc(5)); 0 if there is none. If there are several, it is `known` if that
+// (states T, t and D of proc(5)); 0 if there is none. If there are several, returns `known` if it
 // is one of them, otherwise any.
 int unreachable_thread(int pid, int known);
 

@@ -32,12 +32,12 @@ namespace {
 reg_id_t slot_segment = DR_REG_NULL;
 uint slot_offset = 0;
 ShardFiles files;
-PageCounter* spare_table = nullptr;  // for threads beyond kMaxTables: its counts are not used
+PageCounter* spare_table = nullptr;  // for threads without a table; its counts are lost
 int child_index = -1;                // thread-local field: the recorder of a child of vfork
 ThreadRecorder* idle_children = nullptr;
 SpinLock child_lock;
-ThreadRecorder* detach_writer = nullptr;  // of the last records
-int own_stack_index = -1;  // thread-local field; at detach, threads are ended by another one
+ThreadRecorder* detach_writer = nullptr;  // writes the last records
+int own_stack_index = -1;  // thread-local field, because at detach another thread ends the threads
 ThreadMemory own_stacks(kOwnStackBytes);
 
 const char* program_path() {

@@ -14,7 +14,8 @@
 namespace numascape {
 namespace {
 
-// The nudge's siginfo_t; the first bytes. No other sender can fill si_errno.
+// The first bytes of the nudge's siginfo_t. It is recognised by si_errno, which other senders
+// cannot fill.
 struct Nudge {
     int32_t signal;
     uint32_t what;  // which nudge in bits 0-27, version 1 in bits 28-29

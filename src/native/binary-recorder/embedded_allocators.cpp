@@ -6,7 +6,7 @@
 namespace numascape {
 namespace {
 
-// What jemalloc's and mimalloc's functions are called with.
+// The prefixes of the names of jemalloc's and mimalloc's functions.
 constexpr std::string_view kPrefixes[] = {"je_", "_rjem_", "mi_"};
 
 // The names behind the prefix. As far as they matter here, arguments are in the order of the C

@@ -16,9 +16,9 @@ struct FrameChange {
     enum Kind : uint8_t {
         kNone,
         kGrows,            // by at least kLargeFrameBytes
-        kProbes,           // the same; the following instructions do it page by page
+        kProbes,           // the same, but the next instructions move it page by page
         kGrowsByRegister,  // the new value is the stack pointer - `reg`
-        kMoves,            // up or down
+        kMoves,            // up or down, by any distance
         kShrinks,          // by at least kLargeFrameBytes
         kEnds,             // the end of a frame of any size
     };

@@ -22,21 +22,22 @@ namespace {
 constexpr auto kLongestWait = std::chrono::seconds(5);
 constexpr auto kPoll = std::chrono::microseconds(200);
 constexpr int kMaxPasses = 100;
-// DynamoRIO starts at the same time, on a machine that may be busy.
+// A long limit, because DynamoRIO starts at the same time, and the machine may be busy.
 constexpr auto kLongestStart = std::chrono::seconds(120);
 
 constexpr uint64_t bit_of(int signal) {
     return uint64_t{1} << (signal - 1);
 }
 constexpr uint64_t kNeeded = bit_of(SIGILL) | bit_of(SIGSEGV) | bit_of(SIGBUS);
-// Signals of faults: if an instruction caused one, it causes it again when it is executed again.
+// Signals of faults. If an instruction caused one, the next execution of the instruction causes it
+// again.
 constexpr uint64_t kFaults = kNeeded | bit_of(SIGFPE);
 
 // One of the file's records: a patch of DynamoRIO reads them.
 struct Record {
     uint64_t thread;
     uint64_t blocked;
-    uint64_t has_blocked;  // whether `blocked` is not what the thread blocks now
+    uint64_t has_blocked;  // whether the thread blocks other signals now than `blocked`
     CallEnds ends;
 };
 
@@ -74,16 +75,15 @@ bool set_blocked(int thread, uint64_t blocked) {
     return ptrace(PTRACE_SETSIGMASK, thread, sizeof blocked, &blocked) == 0;
 }
 
-// Whether the signal that stopped the thread is of the instruction that it came to.
+// Whether the current instruction of the thread caused the signal that stopped it.
 bool is_fault(int thread) {
     siginfo_t info{};
     return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) == 0 && info.si_code > 0 &&
            info.si_code != SI_KERNEL && (bit_of(info.si_signo) & kFaults) != 0;
 }
 
-// Whether the thread has ended, or is about to. The kernel then does not let us stop it, and says
-// EPERM. A held thread that was killed stays in this state until we collect it, and so does its
-// process.
+// Whether the thread has ended, or is about to. PTRACE_SEIZE then fails with EPERM. A held thread
+// that was killed stays in this state until we collect it, and so does its process.
 bool is_ending(int process, int thread) {
     std::ifstream file("/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) +
                        "/stat");
@@ -93,7 +93,7 @@ bool is_ending(int process, int thread) {
     return name_end == std::string::npos || std::strchr("ZX", stat[name_end + 2]) != nullptr;
 }
 
-// False where the kernel does not tell.
+// False if the kernel lacks this file.
 bool has_children(const std::filesystem::path& task) {
     std::ifstream children(task / "children");
     int child = 0;
@@ -117,7 +117,7 @@ bool HeldThreads::stop(int thread) {
         if (found == thread && WIFSTOPPED(status)) {
             const bool ours = status >> 16 == PTRACE_EVENT_STOP;
             if (ours && fault_comes(process_, thread)) {
-                ptrace(PTRACE_CONT, thread, nullptr, 0);  // to the stop that tells of it
+                ptrace(PTRACE_CONT, thread, nullptr, 0);  // it then stops with this signal
                 continue;
             }
             threads_[thread].signal = ours ? 0 : WSTOPSIG(status);

@@ -27,18 +27,19 @@
 
 namespace {
 
-// What the launcher library waits for, or passes on itself; the first two end its code.
+// Signals that the launcher library waits for or passes on itself. The first two mark the end of
+// its code.
 constexpr int kExpected[] = {SIGTRAP, SIGSTOP, SIGSEGV, SIGILL};
 
 // A thread that gets signals continuously is taken over between two of them.
 constexpr int kMaxSignals = 1000;
 
 struct Injection {
-    int process = 0;  // 0 = none is going on
+    int process = 0;  // 0 = no injection is in progress
     bool fresh = false;
     numascape::Untraced untraced;
-    std::vector<siginfo_t> signals;   // that wait until it is over
-    std::optional<uint64_t> blocked;  // by the main thread, if it is known
+    std::vector<siginfo_t> signals;   // sent again when the injection is over
+    std::optional<uint64_t> blocked;  // the signals that the main thread blocks, if known
     bool in_call = false;             // the main thread makes a system call of the launcher
     std::string file;                 // tells DynamoRIO of the threads (held_threads.h)
     numascape::HeldThreads others;
@@ -131,7 +132,7 @@ void mask_signals_of_call(long request, long place) {
     }
 }
 
-// Of the present stop.
+// The signal with which the thread has stopped.
 siginfo_t signal_that_came() {
     siginfo_t info{};
     trace(PTRACE_GETSIGINFO, injection.process, reinterpret_cast<long>(&info));
@@ -147,8 +148,8 @@ void send_again(int process, const siginfo_t& info) {
     }
 }
 
-// Whether the main thread stopped because of the instruction that it came to, and not because a
-// signal was sent. DynamoRIO, once started, sends such signals to itself.
+// Whether the current instruction of the main thread caused the signal, and not another sender.
+// DynamoRIO, once started, sends such signals to itself.
 bool is_fault() {
     return signal_that_came().si_code > 0;
 }
@@ -228,12 +229,12 @@ pid_t __wrap_waitpid(pid_t thread, int* status, int options) {
     while (true) {
         const pid_t found = wait_for(thread, status, options);
         if (found < 0 && errno == EINTR && injection.process != 0) {
-            continue;  // a signal that ends us waits, too
+            continue;  // such a signal is handled after the injection
         }
         const bool stopped =
             found > 0 && found == injection.process && status != nullptr && WIFSTOPPED(*status);
         if (stopped && injection.fresh && WSTOPSIG(*status) != SIGSTOP) {
-            trace(PTRACE_CONT, found, WSTOPSIG(*status));  // the stop is still to come
+            trace(PTRACE_CONT, found, WSTOPSIG(*status));  // our SIGSTOP has not arrived yet
             continue;
         }
         if (!stopped || is_expected(WSTOPSIG(*status))) {

@@ -185,7 +185,8 @@ int main(int argc, char* argv[]) {
     const std::string given_name = command[0];
     resolve(command);
 
-    // What the program closes is closed: a copy would keep a pipe's reader waiting.
+    // DynamoRIO must not keep copies of streams that the program closes: the reader of a pipe would
+    // wait for its end.
     std::string options = std::string(numascape::kDynamorioSettings) +
                           " -no_dup_stdin_on_close -no_dup_stdout_on_close -no_dup_stderr_on_close";
     if (client_options != "bare") {

@@ -16,7 +16,7 @@ bool is_ours(const MappedRange& range) {
     auto* address = reinterpret_cast<byte*>(range.start);
     return dr_memory_is_dr_internal(address) || dr_memory_is_in_client(address) ||
            shard.owns(range.start) ||
-           // Of a process that forked, with tables that this one does not use.
+           // Shard files of the parent process, which are still mapped after a fork.
            std::string_view(range.path).starts_with(options.directory);
 }
 

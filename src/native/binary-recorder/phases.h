@@ -14,12 +14,12 @@ namespace numascape {
 
 // --- phases.cpp
 void phases_init();
-// When the program's first code is about to run.
+// Called before the first code of the program runs.
 void start_wanted_clock();
 void phases_after_fork();
 // Called at the end, or before detaching. When it returns, the clock's thread has ended.
 void stop_clock();
-void phases_close();  // nobody counts any more
+void phases_close();  // when no thread counts any more
 // The first region of the process begins, or its last one ends.
 void region_began(ThreadRecorder& recorder, uint64_t function, uint64_t caller);
 void region_ended(ThreadRecorder& recorder);
@@ -36,7 +36,7 @@ void regions_release(void* drcontext);
 void region_called(const FunctionHook& hook, ThreadRecorder& recorder,
                    const ProgramRegisters& registers, uint64_t stack_pointer);
 void region_returned(ThreadRecorder& recorder, uint64_t stack_pointer);
-// The real return address of a thread that DynamoRIO found in the stub's block.
+// The real return address of a thread that DynamoRIO stopped in the stub's block.
 uint64_t region_return(void* drcontext, uint64_t stack_pointer);
 // The return address of this thread's region, for code that finds region_return_stub() on its
 // stack.

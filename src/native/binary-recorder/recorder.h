@@ -28,13 +28,13 @@ namespace numascape {
 struct ClientOptions {
     char directory[1024];  // where shards go
     bool count_stack;
-    bool source_lines;    // find out which instructions touch what
-    bool attached;        // the program was running before us
+    bool source_lines;    // record which instructions touch which structure
+    bool attached;        // the program was running before the recorder
     bool regions;         // parallel regions are phases
-    bool marks;           // so are the program's marks
-    uint64_t every_ns;    // so are time slices; 0 = no
+    bool marks;           // the program's marks are phases
+    uint64_t every_ns;    // time slices of this length are phases; 0 = no slices
     uint32_t max_tables;  // see ShardWriter::limit_tables
-    CacheShape cache;     // lines of memory are counted, too, unless it has no ways
+    CacheShape cache;     // also counts lines fetched from memory; no ways: no model
 };
 
 extern ClientOptions options;
@@ -43,7 +43,7 @@ extern ClientOptions options;
 bool parse_options(int argc, const char* argv[]);
 extern ShardWriter shard;
 extern MemoryRegions memory_regions;
-extern bool detached;  // the program goes on without us
+extern bool detached;  // the recorder has left, the program continues
 
 // Per-thread words reachable through one segment-relative operand each.
 inline constexpr size_t kOwnStackBytes = 64 * 1024;

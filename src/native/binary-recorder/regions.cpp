@@ -17,8 +17,8 @@ namespace {
 struct RegionCall {
     uint64_t stack_pointer;  // where its return address was replaced; 0 = nowhere
     uint64_t return_address;
-    bool open;       // begun by a start function: an end function ends it
-    uint32_t inner;  // regions begun inside such a one, which call the end function too
+    bool open;       // begun by a start function; ends when the end function is called
+    uint32_t inner;  // open regions inside this one, which call the end function, too
 };
 
 int call_index = -1;

@@ -39,7 +39,7 @@ namespace numascape {
 namespace {
 
 constexpr uint64_t kStackBytes = 65536;
-// Among the recorder's own mappings, which are not shown as the program's.
+// In the range of the recorder's mappings, so that it is not recorded as memory of the program.
 constexpr uint64_t kPlace = 0x0fff'0000'0000;
 
 struct Shared {
@@ -51,8 +51,8 @@ struct Shared {
     uint64_t signals;
     uint64_t magic;
 };
-constexpr uint64_t kMagic = 0x6e756d6173636170;  // the page is ours
-constexpr int kPlaces = 8;                       // a thread may end late
+constexpr uint64_t kMagic = 0x6e756d6173636170;  // marks a page of ours
+constexpr int kPlaces = 8;  // several, because an earlier thread may not have ended yet
 // Before the thread is taken over, and afterwards.
 constexpr int64_t kFirstWaitNanoseconds = 10'000'000;
 constexpr int64_t kWaitNanoseconds = 100'000'000;

@@ -7,9 +7,10 @@ namespace numascape {
 // see release_thread.cpp.
 inline constexpr char kReleaseThreadName[] = "numascape";
 
-// Creates it in this process; before DynamoRIO takes the program's threads over, and it with them.
+// Creates the release thread in this process. Must be called before DynamoRIO takes over the
+// threads of the program, so that it takes over this one, too.
 void start_release_thread();
-// Whether the calling thread is it.
+// Whether the calling thread is the release thread.
 bool is_release_thread();
 // DynamoRIO is gone: the thread ends as soon as it runs.
 void end_release_thread();

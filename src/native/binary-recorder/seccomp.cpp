@@ -68,7 +68,7 @@ class FilterWriter {
     sock_filter* at_;
 };
 
-constexpr size_t kMaxStatements = 64;  // of ours
+constexpr size_t kMaxStatements = 64;  // of the prefix
 constexpr uint16_t kMaxOfProgram = BPF_MAXINSNS;
 
 CodeRange mapping_of(const void* code) {
@@ -100,10 +100,10 @@ void allow_range(FilterWriter& filter, const CodeRange& range) {
 void allow_ours(FilterWriter& filter) {
     allow_range(filter, mapping_of(reinterpret_cast<const void*>(&mapping_of)));
     allow_range(filter, mapping_of(reinterpret_cast<const void*>(&dr_get_main_module)));
-    filter.statement(BPF_LD | BPF_IMM, 0);  // as every filter finds it
+    filter.statement(BPF_LD | BPF_IMM, 0);  // filters start with accumulator 0
 }
 
-// The calls that the strict mode allows, which has no filter.
+// Allows the calls that the strict mode allows, because this mode itself cannot be used.
 void allow_strictly(FilterWriter& filter) {
     filter.load(kArchitecture);
     filter.jump(BPF_JEQ, os::kAuditArchitecture, 0, 5);
@@ -121,7 +121,7 @@ bool make_filter(Replaced& replaced, const void* program) {
     sock_fprog theirs{0, nullptr};
     if (program != nullptr && (!dr_safe_read(program, sizeof theirs, &theirs, nullptr) ||
                                theirs.len == 0 || theirs.len > kMaxOfProgram)) {
-        return false;  // the kernel will say so
+        return false;  // the kernel reports the error
     }
     replaced.bytes = (kMaxStatements + theirs.len) * sizeof(sock_filter);
     void* memory = os::map_sparse(replaced.bytes);

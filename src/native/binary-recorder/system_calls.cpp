@@ -28,7 +28,8 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
     context.size = sizeof context;
     context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
     dr_get_mcontext(drcontext, &context);
-    // No Python functions: a mapping is mostly an allocator's, for allocations to come.
+    // Without the Python functions: most mappings are made by allocators, for later allocations of
+    // any function.
     return call_stack(recorder, program_registers(context), reinterpret_cast<uint64_t>(context.pc),
                       context.xsp, 0);
 }
@@ -47,7 +48,7 @@ SystemCall call_of(void* drcontext, int number) {
     return call;
 }
 
-// Whether the kernel makes the call.
+// Whether the kernel has to make the call.
 bool made_by_kernel(void* drcontext, const MadeCall& made) {
     if (made.made) {
         dr_syscall_set_result(drcontext, static_cast<reg_t>(made.result));
@@ -63,7 +64,7 @@ bool before_call(void* drcontext, int number) {
     }
     if (number == SYS_execve) {
         pass_address_limit_on(drcontext);
-        if (shard.is_of_this_process()) {  // no child of vfork
+        if (shard.is_of_this_process()) {  // not in a child of vfork
             shard.set_flag(kShardReplaced);
         }
     } else if (number == SYS_mlockall) {

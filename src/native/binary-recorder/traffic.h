@@ -31,7 +31,7 @@ struct LineProbe {
     const GroupInfo* group;  // null: one access
     uint64_t base;           // the group's lowest address, if it is static; otherwise 0
     int32_t offset;          // of the probed byte from the lowest address
-    uint32_t bytes;          // of the one access
+    uint32_t bytes;          // size, if there is only one access
     uint32_t write;
 };
 void use_probed_line(ThreadRecorder& recorder, uint64_t low, const LineProbe& probe);

@@ -65,7 +65,7 @@ FrameChange by_address(instr_t* instruction) {
         }
         return {FrameChange::kEnds, opnd_get_base(address), bytes};
     }
-    // r11 is the register that neither holds an argument nor is needed by the caller.
+    // Compilers use r11 here: it holds no argument, and the caller does not need its value.
     return is_growth && writes(instruction, DR_REG_R11) ? change_by(FrameChange::kProbes, bytes)
                                                         : FrameChange{};
 }

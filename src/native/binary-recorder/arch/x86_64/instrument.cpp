@@ -35,13 +35,13 @@ int plan_index = -1;
 struct Block {
     BlockPlan plan;
     BlockScratch scratch;
-    GroupInfo info;  // of the group in hand; its accesses go on behind it
+    GroupInfo info;  // of the current group; its further accesses follow in `more`
     GroupAccess more[BlockPlan::kMaxAccesses];
 };
 
 ThreadMemory plans(sizeof(Block));
 
-// Relative to the thread pointer, with 64-bit registers or none.
+// Whether the address is relative to the thread pointer, with only 64-bit registers.
 bool is_of_thread(opnd_t operand) {
     const auto is_general = [](reg_id_t reg) {
         uint32_t bit = 0;
@@ -182,7 +182,8 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     insert_leaving(emit, info, table, a, done);
     emit.add(second_look);
     if (page_crossing == PageCrossing::kWhenUnaligned) {
-        // The line of an aligned access was looked up; if there is a second line, it was not yet.
+        // So far, only the first line of the access was looked up. The slow path looks up the
+        // second one.
         const int unit = static_cast<int>(traffic() ? line_bytes() : kPageBytes);
         insert_second_look(emit, span, unit, a, one_page, leave);
     }
@@ -258,7 +259,8 @@ void insert_function_hook(const Emitter& emit, app_pc start) {
             nullptr, DR_REG_R11, done);
     } else if (const FunctionHook* hook = function_hook(start)) {
         if (hook->kind == Hooked::kFree) {
-            // Most blocks are small; nothing is known about small blocks when they are freed.
+            // Most blocks are small, and the recorder does not follow them. It needs no call for
+            // them.
             emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(DR_REG_R11), emit.reg(DR_REG_RDI)));
             emit.add(INSTR_CREATE_shr(dc, emit.reg(DR_REG_R11), OPND_CREATE_INT8(kPageShift)));
             emit.add(INSTR_CREATE_and(dc, emit.reg32(DR_REG_R11),

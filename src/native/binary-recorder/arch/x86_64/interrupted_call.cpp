@@ -14,13 +14,13 @@ namespace numascape {
 namespace {
 
 // The kernel's codes for "restart this call" (include/linux/errno.h); never seen by programs.
-constexpr int64_t kRestartSystemCall = -512;   // unless a handler has no SA_RESTART
-constexpr int64_t kRestartNoInterrupt = -513;  // in any case
+constexpr int64_t kRestartSystemCall = -512;   // restart, unless a handler without SA_RESTART runs
+constexpr int64_t kRestartNoInterrupt = -513;  // restart in any case
 constexpr int64_t kRestartNoHandler = -514;
-constexpr int64_t kRestartBlock = -516;  // what is left of a length of time
+constexpr int64_t kRestartBlock = -516;  // restart with the remaining time
 constexpr int64_t kRestart[] = {kRestartSystemCall, kRestartNoInterrupt, kRestartNoHandler,
                                 kRestartBlock};
-constexpr uint64_t kCallBytes = 2;  // the instruction syscall
+constexpr uint64_t kCallBytes = 2;  // length of the syscall instruction
 
 // Calls that a stop ends with EINTR, even without a signal handler (signal(7)). They have then done
 // nothing.
@@ -72,8 +72,8 @@ uint64_t loaded_number(int process, uint64_t end, uint8_t load) {
     return 0;
 }
 
-// The number of the interrupted call. For one that went on, it is in the code before the call, or
-// before a call of the C library's syscall().
+// The number of the interrupted call. If the call continues as restart_syscall, the number is in
+// the code before the syscall instruction, or before the call of the C library's syscall().
 uint64_t call_number(int process, const ThreadRegisters& registers) {
     if (registers.orig_rax != SYS_restart_syscall) {
         return registers.orig_rax;

@@ -43,7 +43,7 @@ struct SavedState {
     reg_id_t reg[kRoles] = {};  // saved in the role's slot, or null
     bool low_flags_copied = false;
     bool flags_in_accumulator = false;
-    bool overflow_restored = false;  // of these
+    bool overflow_restored = false;  // in the copied flags
 };
 
 // Compares the displacement, because equal operands may have different encodings.

@@ -134,7 +134,7 @@ struct StringRegisters {
     bool backward;
 };
 
-// `after`: when it has run, or when it faulted.
+// `after`: the registers after the instruction has run, or when it faulted.
 void count_string(ThreadRecorder& recorder, const RepeatedString& string, StringRegisters after) {
     auto count = reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kRepeats)) - after.rcx;
     write_thread_slot(ThreadSlot::kRepeats, nullptr);

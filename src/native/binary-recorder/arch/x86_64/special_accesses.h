@@ -17,14 +17,14 @@ struct SpecialPlace {
     uint32_t own_counter;  // 0: counts with its block
 };
 
-// rep movs, stos, lods. The number of elements that are done is what was subtracted from rcx; they
-// are before rsi or rdi.
+// rep movs, stos, lods. The decrease of rcx is the number of processed elements. These end where
+// rsi and rdi point afterwards.
 struct RepeatedString {
     SpecialPlace place;
     uint32_t bytes;  // of an element
     bool reads;
     bool writes;
-    bool narrow;  // 32 bits of these registers
+    bool narrow;  // uses only 32 bits of these registers
 };
 // The one at this address of the program's code, or null.
 const RepeatedString* repeated_string_at(uint64_t pc);
@@ -48,7 +48,7 @@ struct MaskedShape {
 struct SavedState {
     SpecialPlace place;
     bool write;
-    bool compacted;  // by the instruction; xrstor finds out
+    bool compacted;  // by xsavec; for xrstor, the area itself tells
 };
 
 // A gather or scatter: each selected lane is an access at base + index * scale.

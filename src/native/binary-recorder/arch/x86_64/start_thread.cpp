@@ -7,7 +7,7 @@
 // DynamoRIO leaves. The call has a timeout: such a call ends when a signal arrives, instead of
 // continuing, and only then does DynamoRIO see the nudge. The code makes no access to memory, so
 // nothing of it is counted. r12: the word for which it waits; r13: its stack; r14: a signal set. It
-// has no thread-local storage of its creator.
+// must not use thread-local storage, because it would use that of its creator.
 __asm__(R"(
     .pushsection .rodata
     .globl numascape_release_code, numascape_release_code_end

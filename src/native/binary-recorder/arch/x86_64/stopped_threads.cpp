@@ -5,8 +5,8 @@
 // - In a trace, a return or an indirect jump is compared with its previous target. The register rax
 //   is saved, set to that address, and saved again elsewhere for the comparison. DynamoRIO takes
 //   the second copy for the program's value, so the program would continue with a wrong rax.
-// - In the code around a call of ours (a clean call) it uses the registers that the call saves,
-//   although, until the call has saved them, this memory has the registers of an earlier call.
+// - In the code around a clean call, it reads the registers from the memory in which the call saves
+// them. Before the call has saved them, this memory holds the registers of an earlier call.
 // - In code that was replaced in the meantime, it takes the entry for indirect jumps for the start,
 //   where rax and rcx are still saved.
 #include "stopped_threads.h"
