@@ -13,7 +13,7 @@ void expect(int status) {
 
 }  // namespace
 
-// The delegation makes this object one that is destroyed if reading fails.
+// Delegates to the default constructor, so that the destructor runs if reading fails.
 GivenTable::GivenTable(const nb::object& frame) : GivenTable() {
     const nb::object capsule = frame.attr("__arrow_c_stream__")();
     auto* stream =

@@ -16,7 +16,7 @@ namespace {
 constexpr int kMax = NSIG;
 
 using Handler = void (*)(int);
-std::array<std::atomic<Handler>, kMax> handlers{};  // Python's own
+std::array<std::atomic<Handler>, kMax> handlers{};  // Python's handlers, which note_sender calls
 std::array<std::atomic<bool>, kMax> by_process{};
 
 void note_sender(int number, siginfo_t* info, void*) {

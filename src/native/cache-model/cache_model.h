@@ -103,11 +103,11 @@ class CacheModel {
             entry_at(line, dirty).store(0, std::memory_order_relaxed);
         }
     }
-    // Lines whose numbers begin with `first`.
+    // `lines` lines from number `first` on.
     void take_range_from_filter(uint64_t first, uint64_t lines);
 
     static constexpr uint32_t kFetched = 1;  // the line was not in the cache
-    static constexpr uint32_t kDirtied = 2;  // it must be written back, which was not so before
+    static constexpr uint32_t kDirtied = 2;  // the line was clean, and is dirty now
     static constexpr uint32_t kTrafficBits = 2;
     struct Traffic {
         uint32_t word;

@@ -61,8 +61,8 @@ struct Transfer {
     uint64_t from_pc;
     uint64_t to_pc;
     ByteMask from_bytes;  // written by others since this thread had the line
-    ByteMask to_bytes;    // that this thread touches
-    uint32_t transfers;   // 0: only more is known of one that was noted
+    ByteMask to_bytes;    // touched by this thread
+    uint32_t transfers;   // 0: adds to a transfer that was noted before
     uint32_t shared;      // 1: the bytes overlap
 };
 
@@ -109,7 +109,7 @@ class SharedLines {
     struct UserGroup;
     struct UserPlace;
     struct WatchedLine;
-    enum class Lost { kLine, kOwnership };  // it may not write it any more
+    enum class Lost { kLine, kOwnership };  // kOwnership: the thread may still read the line
     static constexpr uint32_t kStripes = 1024;
     struct alignas(64) Stripe {
         SpinLock lock;

@@ -15,15 +15,14 @@ namespace {
 
 SpinLock modules_lock;
 uint32_t used_sites = 0;
-std::atomic<uint8_t>* described = nullptr;  // by number: the shard has the block
+std::atomic<uint8_t>* described = nullptr;  // by block number: whether the shard describes it
 bool sites_lost = false;
-std::atomic<PageCounter*> spare_table{
-    nullptr};  // for threads beyond kMaxTables: its counts are not used
+std::atomic<PageCounter*> spare_table{nullptr};  // for threads without a table; its counts are lost
 
 // The loaded compiled modules, whose thread-local words must be removed when they are unloaded.
 struct Known {
     const CompiledModule* module;
-    int64_t word;  // its ModuleThread, from the thread pointer on
+    int64_t word;  // distance of its ModuleThread from the thread pointer
 };
 constexpr uint32_t kMaxKnown = 4096;
 Known known_modules[kMaxKnown];
@@ -63,7 +62,7 @@ void number_sites(CompiledModule& module) {
         count = count < kCounters ? count : kCounters;
     }
     used_sites += static_cast<uint32_t>(count);
-    // The last entry's counter is the one of the lowest number.
+    // Numbers grow towards lower addresses, so the last entry gets the lowest number.
     const uint64_t lowest = used_sites - count;
     *module.offset = 0 - reinterpret_cast<uint64_t>(module.sites) - (lowest + count) * sizeof(Site);
     std::atomic_ref<uint32_t>(module.known).store(1, std::memory_order_release);

@@ -16,7 +16,7 @@ struct Module {
     uint64_t start;
     uint64_t end;
     uint64_t load_bias;
-    bool seen;  // when the loaded ones were looked at last
+    bool seen;  // whether the last list of loaded modules had it
 };
 constexpr uint32_t kMaxModules = 4096;
 Module modules[kMaxModules];
@@ -122,7 +122,7 @@ int write_if_new(dl_phdr_info* info, size_t, void* argument) {
     return 0;
 }
 
-// A module is known by a note (stub.S) to be compiled for us.
+// A note (stub.S) marks modules that were compiled with our pass.
 int find_note(dl_phdr_info* info, size_t, void* found) {
     constexpr char kName[] = "Numascape";
     for (int i = 0; i < info->dlpi_phnum; ++i) {

@@ -343,7 +343,7 @@ void* next_function(const char* name) {
     void* found = dlsym(RTLD_NEXT, name);
     thread_state.looking = false;
     if (found == nullptr) {
-        std::abort();  // no C library is without
+        std::abort();  // every C library has this function
     }
     return found;
 }

@@ -21,11 +21,11 @@ namespace numascape {
 
 struct RuntimeOptions {
     char directory[1024];      // where shards go; "": nothing is recorded
-    bool source_lines = true;  // find out which source lines access what
+    bool source_lines = true;  // record which source lines access which structure
     bool regions = true;       // parallel regions are phases
-    bool marks = true;         // so are the program's marks
-    uint64_t every_ns = 0;     // so are time slices; 0 = no
-    bool faults = false;       // page faults are recorded from outside: count nothing
+    bool marks = true;         // the program's marks are phases
+    uint64_t every_ns = 0;     // time slices of this length are phases; 0 = no slices
+    bool faults = false;       // the fault recorder records page faults: count no accesses
 };
 
 extern RuntimeOptions options;
@@ -46,12 +46,12 @@ struct ThreadState {
     bool deferred;             // signals wait until nothing is half written
     ThreadRecorder* recorder;  // null before the thread's begin and after its end
     bool ended;
-    bool inside;       // in a replaced function: its calls are not the program's
-    bool looking;      // for a real function: dlsym allocates and frees
-    bool forking;      // with all locks held
+    bool inside;       // in a replaced function: calls are not made by the program
+    bool looking;      // dlsym looks up a function; it allocates and frees
+    bool forking;      // in fork(), with all locks held
     uint32_t writing;  // scopes of Writing, one inside the other
     uint32_t regions;  // parallel regions, one inside the other
-    uint64_t let_in;   // the signals that are not blocked after that
+    uint64_t let_in;   // the signals that are unblocked when nothing is being written
     // Real-time signals that wait, in order (signals.cpp).
     QueuedSignal delayed[kDelayedSignals];
     uint32_t delayed_count;
@@ -60,7 +60,7 @@ static_assert(offsetof(ThreadState, own_stack_top) == NUMASCAPE_OWN_STACK_TOP);
 static_assert(offsetof(ThreadState, deferred) == NUMASCAPE_DEFERRED);
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
-// Whether this stack pointer of this thread is on its own stack.
+// Whether `stack_pointer` is on this thread's own stack.
 inline bool is_on_own_stack(uint64_t stack_pointer) {
     const auto top = reinterpret_cast<uint64_t>(thread_state.own_stack_top);
     return top - stack_pointer < NUMASCAPE_OWN_STACK_BYTES;
@@ -92,19 +92,19 @@ void forked_in_parent();
 void forked_in_child();
 
 // The process is about to forbid system calls to itself. All needed system calls are made now;
-// counting continues. False if nothing is recorded. The second function: they are not forbidden
-// after all, but lines are not counted any more.
+// counting continues. end_calls returns false if nothing is recorded. resume_calls: the process did
+// not forbid system calls; source lines are not counted any more.
 bool end_calls();
 void resume_calls();
 
 // --- forks.cpp
-// Whether a call by syscall(2) makes a process with a copy of our memory, or forbids system calls;
-// and a function that makes such a call and returns the kernel's value.
+// concerns_process: whether a call of syscall(2) makes a process with a copy of our memory, or
+// forbids system calls. call_for_process makes such a call, and returns the result of the kernel.
 bool concerns_process(long number, long first);
 long call_for_process(long number, const long (&arguments)[6]);
 
 // --- seccomp.cpp
-// A call that forbidden_calls.h knows; gives the kernel's value.
+// Makes a call that forbids system calls (forbidden_calls.h). Returns the result of the kernel.
 long call_that_forbids_calls(long number, const long (&arguments)[6]);
 
 // --- signals.cpp

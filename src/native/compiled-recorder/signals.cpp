@@ -37,7 +37,7 @@ constexpr uint64_t kWithInfo = uint64_t{1} << 63;
 std::atomic<uint64_t> handlers[kSignals];
 std::atomic<bool> taken_over{false};
 SpinLock lock;
-uint64_t interrupting = 0;  // signals of which siginterrupt said so
+uint64_t interrupting = 0;  // signals for which siginterrupt(3) is set
 
 using Action = struct sigaction;
 using Handler = void (*)(int, siginfo_t*, void*);

@@ -32,9 +32,9 @@ class AccessesAhead {
   public:
     explicit AccessesAhead(MemoryOfProcesses& memory) : memory_(memory) {}
 
-    // The accesses until the code returns to the instruction of the sample (then it is a loop, and
-    // these are the accesses of one iteration), or until it is unknown how it goes on. Valid until
-    // the next call.
+    // The accesses until the code returns to the instruction of the sample, or until the next
+    // instruction is unknown. In the first case, the code is a loop, and these are the accesses of
+    // one iteration. Valid until the next call.
     //
     // With `with_memory`, the values that are loaded are those that are in memory now.
     const std::vector<AccessAhead>& of(pid_t process, const SampledRegisters& sampled,

@@ -22,12 +22,13 @@ namespace numascape {
 // would be missing.
 class ClockSamples {
   public:
-    // Appends the accesses of the sample `entry` to `out`, or that the thread makes none.
+    // Appends the accesses of the sample `entry` to `out`, or one entry that says that there are
+    // none.
     void add(const FaultEntry& entry, const SampledRegisters& sampled,
              std::vector<FaultEntry>& out);
     // Appends, at the end, the samples whose access remained unknown.
     void finish(std::vector<FaultEntry>& out) const;
-    // Once before the samples of a round: the memory may have changed.
+    // Call it before the samples of each round, because memory may have changed.
     void begin_round() { memory_.begin_round(); }
 
   private:

@@ -24,7 +24,7 @@ namespace numascape {
 
 // With the header, this is the default limit of perf_event_mlock_kb per CPU for a user, 516 KiB.
 inline constexpr size_t kRingPages = 128;
-// Several buffers per CPU share the limit, which root does not have.
+// Several buffers per CPU share this limit. Root has no limit.
 inline constexpr size_t kSmallRingPages = 32;
 inline size_t pages_of_several_rings() {
     return geteuid() == 0 ? kRingPages : kSmallRingPages;
@@ -56,7 +56,7 @@ struct Forked {
     uint64_t time;
 };
 
-// Followed by the thread's name, and at the record's end by this of a sample.
+// Followed by the thread's name. The record ends with a NamedEnd.
 struct Named {
     perf_event_header header;
     uint32_t pid, tid;
@@ -71,18 +71,18 @@ struct Wanted {
     uint64_t event;   // PERF_COUNT_SW_..., or the configuration of another `type`
     uint64_t period;  // events, or ns of the clock
     bool from_exec;
-    bool processes;  // also when they fork and execute programs
+    bool processes;  // also record forks and executions of programs
     size_t ring_pages = kRingPages;
     uint32_t type = PERF_TYPE_SOFTWARE;
     uint64_t more = 0;       // config1
     uint32_t precise = 0;    // precise_ip: 2 if the address must be that of the counted instruction
     uint64_t frequency = 0;  // per second, instead of the period
     FaultKind kind = FaultKind::kFault;
-    bool with_registers = false;  // of the program, from which the accesses follow
-    // Of the clock of a running process: the period if only its threads may be sampled, not each
-    // CPU.
+    bool with_registers = false;  // with the registers of the program (clock_samples.h)
+    // For the clock of a running process: the period if the kernel permits sampling of its threads,
+    // but not of each CPU.
     uint64_t period_of_threads = 0;
-    uint32_t only = 0;  // samples of other processes than this one are left out, unless it is 0
+    uint32_t only = 0;  // leaves out samples of all processes but this one; 0: none left out
 };
 
 inline constexpr pid_t kAllThreads = -1;

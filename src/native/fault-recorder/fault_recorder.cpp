@@ -49,7 +49,8 @@ constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 constexpr int kPollMs = 50;
 constexpr int kClockPollMs = 5;
-constexpr uint64_t kClockPeriodNs = 2000003;  // no multiple of anything that programs do
+// A prime, so that it does not match a period of the program.
+constexpr uint64_t kClockPeriodNs = 2000003;
 
 std::string error_file;
 volatile pid_t program = 0;
@@ -82,7 +83,7 @@ pid_t start(char** command, int& release) {
             _exit(kCannotRecord);
         }
         close(go[0]);
-        // Only the program and its children need this library, and not before here.
+        // Set only now, because only the program and its children need this library.
         if (const char* preload = std::getenv("NUMASCAPE_FAULTS_PRELOAD")) {
             setenv("LD_PRELOAD", preload, 1);
             unsetenv("NUMASCAPE_FAULTS_PRELOAD");
@@ -162,8 +163,9 @@ class Recording {
             fail_to_open(error, what);
         }
     }
-    // Samples of the clock of each CPU, if they are of this process. At a switch between
-    // threads, the kernel does nothing for them. False if this user may only observe threads.
+    // Samples the clock of each CPU, and keeps the samples of this process. Unlike with events of
+    // threads, the kernel has no work when a CPU switches between threads. False if this user may
+    // only observe threads.
     bool add_clock_of_cpus(pid_t process, Wanted wanted) {
         wanted.event = PERF_COUNT_SW_CPU_CLOCK;
         wanted.only = static_cast<uint32_t>(process);
@@ -196,7 +198,7 @@ class Recording {
         for (Ring& ring : rings_) {
             header_.lost += ring.drain(entries_, clock_samples_);
         }
-        // Soon after a sample of the clock, because memory is read then.
+        // A short time after a sample of the clock, because its accesses are read from memory.
         poll_ms_ = !with_registers_    ? kPollMs
                    : !entries_.empty() ? kClockPollMs
                                        : std::min(2 * poll_ms_, kPollMs);

@@ -33,10 +33,10 @@ class PagesInMemory {
     bool look(std::vector<FaultEntry>& out, uint64_t began_ns, uint64_t counted, uint64_t pages);
 
   private:
-    static constexpr uint64_t kBlockPages = 512;  // of a huge page
+    static constexpr uint64_t kBlockPages = 512;  // in a huge page
     struct Block {
         std::bitset<kBlockPages> in_memory, to_copy;
-        std::bitset<kBlockPages> unfinished;  // a fault that the kernel may still be busy with
+        std::bitset<kBlockPages> unfinished;  // with a fault that the kernel may not have finished
         uint64_t awaited_until_ns = 0;
     };
     struct LastFault {
@@ -57,7 +57,7 @@ class PagesInMemory {
     std::string map_;
     int file_ = -1;
     bool ended_ = false;
-    uint64_t began_ns_ = 0;  // this look
+    uint64_t began_ns_ = 0;  // when the current look began
     std::unordered_map<uint64_t, Block> blocks_;
     std::unordered_set<uint64_t> with_faults_;
     std::unordered_map<uint32_t, LastFault> last_faults_;  // of each thread

@@ -14,11 +14,11 @@
 
 namespace numascape::pass {
 
-// Who knows the name; as numascape.naming.destination.Kind.
+// Which function knows the name, as in numascape.naming.destination.DestinationKind.
 enum class Knows : char {
-    kThis = 'v',       // this function: it is the variable
-    kCaller = 'r',     // it is returned
-    kArgument = 'p',   // the caller: it is in what argument number `argument` refers to
+    kThis = 'v',       // this function: the value goes to one of its variables
+    kCaller = 'r',     // the caller: this function returns the value
+    kArgument = 'p',   // the caller: argument number `argument` points to the place
     kOwnObject = 'm',  // the caller: a member of the object that the function works on
 };
 

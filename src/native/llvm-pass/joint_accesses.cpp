@@ -123,7 +123,7 @@ SmallVector<Announced> join_nests(ArrayRef<std::pair<Access, Nest>> nests,
     }
     for (const Members& cluster : clusters.take()) {
         ArrayRef<Member> left = cluster;
-        while (!left.empty()) {  // at equal distances, as far as it goes
+        while (!left.empty()) {  // as many as have equal distances
             const Nest& nest = nests[left.front().index].second;
             const auto distance_to = [&](size_t i) {
                 return static_cast<uint64_t>(left[i].offset - left[i - 1].offset);

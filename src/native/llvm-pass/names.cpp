@@ -33,7 +33,7 @@ namespace {
 
 using namespace llvm;
 
-constexpr char kSection[] = ".debug_numascape";  // goes where debug information goes (strip)
+constexpr char kSection[] = ".debug_numascape";  // `.debug_`: strip treats it as debug information
 constexpr size_t kLongestName = 200;
 constexpr unsigned kMaxArguments = 16;
 

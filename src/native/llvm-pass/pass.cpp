@@ -120,7 +120,7 @@ void add_passes(FunctionPassManager& passes) {
 }
 
 void add_to(PassBuilder& builder) {
-    InitializeNativeTargetAsmParser();  // flang does without, until it sees the counting code
+    InitializeNativeTargetAsmParser();  // flang initialises none, but the counting code is assembly
     builder.registerPipelineStartEPCallback(
         [](ModulePassManager& passes, OptimizationLevel) { passes.addPass(NameAllocations()); });
     builder.registerVectorizerStartEPCallback(

@@ -125,8 +125,9 @@ inline long query_nodes(void* const* pages, uint64_t count, int* nodes) {
                 reinterpret_cast<long>(nodes), 0);
 }
 
-// Whether the word at `address`, a multiple of 8, can be read. The kernel reads the set of signals
-// there, before it sees that it does not know what to do with it. Much faster than read_memory.
+// Whether the word at `address`, a multiple of 8, can be read. Makes a call with an invalid
+// operation: the kernel first reads the set of signals at `address`, and then refuses the
+// operation. Much faster than read_memory.
 inline bool is_readable(uint64_t address) {
     constexpr long kUnknown = -1;
     return call(SYS_rt_sigprocmask, kUnknown, static_cast<long>(address), 0, 8) != -EFAULT;

@@ -189,7 +189,7 @@ MappedObject object_of_file(int file, uint64_t offset) {
 bool ends_guard(uint64_t address) {
     struct Search {
         uint64_t address;
-        uint64_t bytes;  // of inaccessible memory
+        uint64_t bytes;  // of the inaccessible mapping
     } search{address, 0};
     MappingQuery query;
     const long result = query_mapping(address - 1, query);
@@ -205,14 +205,15 @@ bool ends_guard(uint64_t address) {
             },
             &search);
     }
-    constexpr uint64_t kLargestGuard = uint64_t{1} << 20;  // more is reserved for other memory
+    constexpr uint64_t kLargestGuard = uint64_t{1} << 20;  // larger ones are reserved address space
     return search.bytes != 0 && search.bytes <= kLargestGuard;
 }
 
 MappingRange stack_within(MappingRange mapping, uint64_t stack_pointer) {
-    // Above the first stack pointer are only thread-local variables and what describes the thread.
+    // Above the first stack pointer, a thread has only its thread-local variables and its control
+    // block.
     constexpr uint64_t kAbove = uint64_t{1} << 16;
-    constexpr uint64_t kShortStack = uint64_t{1} << 16;  // four times that of Go's threads
+    constexpr uint64_t kShortStack = uint64_t{1} << 16;  // four times the stack of Go's threads
     if (mapping.end - stack_pointer <= kAbove || ends_guard(mapping.start)) {
         return mapping;
     }

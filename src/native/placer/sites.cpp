@@ -16,7 +16,7 @@ extern const char _end __attribute__((visibility("hidden")));
 namespace numascape::placer {
 namespace {
 
-constexpr std::size_t kDeepest = 64;  // as far as the recorder looks
+constexpr std::size_t kDeepest = 64;  // the recorder walks this far, too
 constexpr std::uint64_t kEndOfStack = 0x9ddfea08eb382d69u;
 
 // The known call stacks, by a hash of the innermost addresses that determine the rule. A word has
@@ -43,7 +43,7 @@ std::uint64_t find(std::uint64_t hash) {
 }
 
 void remember(std::uint64_t hash, std::uint64_t answer) {
-    if (known_count.fetch_add(1) > kWords / 2) {  // asking again is slow, but not wrong
+    if (known_count.fetch_add(1) > kWords / 2) {  // forgotten call stacks are asked about again
         for (auto& word : known) word.store(0);
         known_count.store(0);
     }

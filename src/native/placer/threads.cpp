@@ -28,7 +28,7 @@ namespace {
 // What is known of a thread that runs.
 struct Thread {
     std::uint32_t id;    // 0: the entry is free
-    std::uint32_t rule;  // that decided, kNone when the plan does not name the thread
+    std::uint32_t rule;  // the rule for the thread; kNone: the plan does not name it
     std::uint32_t mask;
     std::uint32_t openmp;  // kNone: not of an OpenMP runtime
     pthread_t handle;
@@ -143,12 +143,13 @@ void place_stack(std::uint32_t order) {
     }
 }
 
-// Moves the top of this thread's stack, up to `top`, to the thread's present node. It was touched
-// before the thread was bound: by its creator, which writes the thread's control block there, or by
-// the kernel; and by the thread's first frames.
+// Moves the top of this thread's stack, up to `top`, to the thread's present node. These pages were
+// touched before the thread was bound: by its creator, which writes the thread's control block
+// there, by the kernel, and by the first functions of the thread.
 void bring_stack(std::uint64_t top) {
     if (own == nullptr || own->rule == kNone) return;
-    constexpr std::uint64_t kMaxBytes = 16 * kPageBytes;  // else the control block lies elsewhere
+    // In a larger range, the control block is not on the stack.
+    constexpr std::uint64_t kMaxBytes = 16 * kPageBytes;
     const auto begin = page_down(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
     const auto end = page_up(top + 1);
     unsigned cpu = 0;

@@ -26,7 +26,7 @@ struct FaultHeader {
 };
 
 enum class FaultKind : uint32_t {
-    kFault,  // of thread `tid` at `pc`; or, of a clock, a sample
+    kFault,  // thread `tid` faulted at `pc`; in a log of the clock: a sample
     // Process `pid` runs another program.
     kExec,
     // Process `pid` forked: a write to any of its pages may fault, to copy it.
@@ -44,7 +44,7 @@ enum class FaultKind : uint32_t {
     // one.
     kSample,
     kSampledWrite,
-    // A sample of the clock at `pc`, near which no access with a known address is.
+    // A sample of the clock at `pc`. No access near `pc` has a known address.
     kNoAccess,
 };
 

@@ -25,7 +25,7 @@ struct Touch {
     bool attributed = false;
     bool written = false;
     bool forgotten = false;  // the page went away since: the next touch is a first one
-    bool of_region = false;  // of a region: it does not count for the memory below, too
+    bool of_region = false;  // written for a region, so not for the memory below as well
 };
 
 // The present first touch of every page, until the owner of the page is known. A page whose memory
@@ -42,9 +42,9 @@ class FirstTouches {
     // `visit(page, touch)` for pages with a touch.
     template <typename Visit>
     void each(WindowPages pages, Visit visit);
-    // The pages are `owner`'s.
+    // Writes the first touches of these pages; the pages belong to the owner.
     void emit(const PageOwners::Owned& owned);
-    // The region ends. Of the pages, it gets those that belong to it.
+    // The region ends. Writes the first touches of those pages that belong to it.
     void emit_region(uint32_t owner, WindowPages pages);
     // For pages that are unmapped (or at the end): the touches belong to the present owners, unless
     // a freed block has already taken them.

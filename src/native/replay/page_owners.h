@@ -80,9 +80,9 @@ class PageOwners {
     static bool can_have(const AllocRecord& block) {
         return block.bytes != 0 && block.bytes <= kWindowMask;
     }
-    // The block will be allocated.
+    // Announces a block that the log allocates later.
     void expect(const AllocRecord& block);
-    // A region or a variable will be there.
+    // Announces a region or a variable that begins later.
     void expect_ends(uint64_t address, uint64_t bytes);
     // `never_used`: the program does not access the block, so the block gets no part of the counts
     // of a page that it shares with others.
@@ -103,8 +103,8 @@ class PageOwners {
         return !regions_.divides(page) && shares_.has_only_small(page);
     }
 
-    // The first block that was allocated with the call stack of this block; other owners as they
-    // are.
+    // For a block, the first block that was allocated with the same call stack. Otherwise, `owner`
+    // itself.
     uint32_t first_of_call_stack(uint32_t owner);
 
     OwnerKind kind(uint32_t owner) const { return static_cast<OwnerKind>(owners_.kind[owner]); }
@@ -143,7 +143,8 @@ class PageOwners {
     std::unordered_map<std::string, uint32_t> path_indices_;
     std::unordered_map<uint32_t, uint64_t> mapping_high_;  // mapping owner -> address >> 40
     std::vector<WindowPages> ambiguous_;
-    std::vector<uint32_t> huge_;  // mappings larger than the window: what no other has is theirs
+    // Mappings larger than the window. They own the pages that have no other owner.
+    std::vector<uint32_t> huge_;
 };
 
 }  // namespace numascape

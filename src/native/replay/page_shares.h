@@ -45,7 +45,8 @@ class PageShares {
     // The owners that share the counts of [since, until]. Weights are positive; owners may repeat.
     // If no owner is known for that time, all owners that ever had a part of the page share it.
     std::vector<Share> during(uint32_t page, uint64_t since, uint64_t until) const;
-    // The same, without owners of other times. The weight of the whole page is page_weight.
+    // The same, but only owners that are known for that time. The weight of the whole page is
+    // page_weight.
     std::vector<Share> parts(uint32_t page, uint64_t since, uint64_t until) const;
     static double page_weight(uint64_t since, uint64_t until) {
         return ticks(since, until) * static_cast<double>(kPageBytes);
@@ -53,8 +54,8 @@ class PageShares {
     static double ticks(uint64_t since, uint64_t until) {
         return until > since ? static_cast<double>(until - since) : 1.0;
     }
-    // Of `shares`, those that can own what was used at `time` at these parts of the page, with
-    // their weights at that time. `shares` are for an interval of this length.
+    // Those of `shares` that may own the parts of the page that were used at `time`, with their
+    // weights at that time. `shares` are for an interval of `length` ticks.
     static std::vector<Share> narrow(const std::vector<Share>& shares, const PageParts& used,
                                      uint64_t time, double length);
     // All owners that ever had a part of the page, each once.

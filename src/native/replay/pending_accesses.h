@@ -31,7 +31,7 @@ class PendingAccesses {
         transfers_[page].push_back(&transfers);
     }
 
-    // Lines of pages that only one thread of the process uses say nothing.
+    // Whether the process has several threads. If not, used cache lines are not collected.
     void has_several_threads(bool several) { follows_lines_ = several; }
     ThreadLives& lives() { return lives_; }
     // The record must stay in memory.

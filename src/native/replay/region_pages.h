@@ -34,9 +34,9 @@ class RegionPages {
 
     bool lives(uint32_t owner) const { return regions_.at(owner).lives; }
 
-    // Those that lie in it entirely, whoever owns them.
+    // The pages that lie entirely in the region, whether it owns them or not.
     WindowPages whole_pages(uint32_t owner) const { return regions_.at(owner).whole; }
-    // The region that the page belongs to, if that is not divided.
+    // The region that the page belongs to; none for a divided page.
     std::optional<uint32_t> at(uint32_t page) const { return top_.find(page); }
     bool divides(uint32_t page) const { return shares_.contains(page); }
     std::vector<PageShares::Share> parts(uint32_t page, uint64_t since, uint64_t until) const {

@@ -160,7 +160,8 @@ void Replayer::begin_thread_variables(const RecordView& record) {
     for (const auto& [variable, address, bytes] : frames_.thread_variables(thread.pointer)) {
         end_regions_within(address, bytes, thread.time);
         pending_.attribute(WindowPages::of(address, bytes), thread.time);
-        // Threads that come in turn may have it at the same place: this is then one instance.
+        // Threads that run one after the other may have the variable at the same address: these are
+        // then one instance.
         owners_.begin_variable({address, bytes, variable, 0}, thread.time);
     }
 }

@@ -13,7 +13,7 @@
 
 namespace numascape {
 
-// The cache lines in which samples saw threads, for the pages that several threads use.
+// The cache lines that samples saw threads use, for the pages that several threads use.
 class SeenLines {
   public:
     struct Circumstances {
@@ -22,8 +22,8 @@ class SeenLines {
     };
     void add(uint32_t owner, uint32_t page, uint32_t thread, const SampleRecord& sample,
              Circumstances when);
-    // A line that several threads use alone in a sample has its own rows; the others are in the
-    // row of their page.
+    // A line has its own rows if several threads had samples in which they used no other line of
+    // the page. All other samples are in the rows of the page.
     void finish(SeenLineColumns& out);
 
   private:

@@ -10,11 +10,11 @@ namespace {
 
 using Share = PageShares::Share;
 
-// The weight of the division that is known without samples, or without those of a phase, in
-// samples.
+// The division that is known without samples (or without those of a phase) has the weight of this
+// many samples.
 constexpr double kSamplesOfOthers = 4;
 
-// The shares at rising times.
+// Finds the shares at given times, which must be asked for in ascending order.
 class SharesInTime {
   public:
     SharesInTime(const std::vector<Share>& shares, double length)
@@ -22,7 +22,7 @@ class SharesInTime {
         std::stable_sort(in_order_.begin(), in_order_.end(),
                          [](const Share& a, const Share& b) { return a.begin < b.begin; });
     }
-    // Those that can own what was used at the time.
+    // The shares that may own the parts that were used at the time.
     std::vector<Share> owners(const PageParts& used, uint64_t time) {
         for (; next_ < in_order_.size() && in_order_[next_].begin <= time; ++next_) {
             now_.push_back(in_order_[next_]);
@@ -37,7 +37,7 @@ class SharesInTime {
     }
 
   private:
-    // A sample may have seen one of this many next blocks on the page.
+    // A sample at a time without a block may belong to one of this many next blocks on the page.
     static constexpr size_t kMaxFollowing = 16;
     std::vector<Share> in_order_;
     std::vector<Share> now_;

@@ -134,7 +134,7 @@ void LineCounter::add_table(const std::vector<size_t>& sites, const SparseTable&
             for (size_t a = accesses.first; a < accesses.end; ++a) {
                 const auto own = static_cast<double>(left_of_accesses_[a].*kind);
                 for (size_t i = first; own > 0 && i < table.row_end[row]; ++i) {
-                    // What has samples but no accesses cannot get any.
+                    // A structure with samples, but without counted accesses, gets no accesses.
                     if (table.columns[i] < totals_.size()) {
                         cell(table.columns[i], sampled_.accesses()[a].place).*sum +=
                             own / row_sums[row] * values[i];

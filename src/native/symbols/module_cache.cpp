@@ -19,7 +19,7 @@ namespace {
 constexpr char kMagic[8] = {'N', 'U', 'M', 'A', 'S', 'Y', 'M', '1'};
 // A file of this size has a million frames; a larger one would take long to read.
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
-// Of the known addresses; fewer new ones are not worth writing the file again.
+// The file is written again only if new addresses are at least 1/16 of the known ones.
 constexpr std::size_t kNewShare = 16;
 
 // FNV-1a over words of 8 bytes; it detects damage, not intent: see may_trust.

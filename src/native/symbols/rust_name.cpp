@@ -145,7 +145,7 @@ class Reader {
         at_ += length;
         return text_.substr(at_ - length, length);
     }
-    // `B`: what is written at an earlier place.
+    // `B`: repeats the text of an earlier place.
     template <typename Read>
     void back_reference(Read read) {
         const std::size_t here = at_ - 1;

@@ -63,7 +63,7 @@ enum class FrameBase : std::uint8_t {
     kFrameAddress,  // DWARF's canonical frame address
     kFramePointer,
     kStackPointer,  // after the function has made its frame
-    kWholeFrame,    // the variable is all that was added to the frame
+    kWholeFrame,    // the variable is the whole addition to the frame
     kThreadPointer,
 };
 

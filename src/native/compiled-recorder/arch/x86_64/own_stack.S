@@ -20,7 +20,7 @@
     movq %r10, %r11
     subq %rsp, %r11
     cmpq $NUMASCAPE_OWN_STACK_BYTES, %r11
-    jb 1f                               // it is on it
+    jb 1f                               // the thread is already on its own stack
     testq %r10, %r10
     cmovnzq %r10, %rsp
 1:  andq $-16, %rsp

@@ -59,7 +59,7 @@ const std::vector<AccessAhead>& AccessesAhead::of(pid_t process, const SampledRe
         } else if (instr_is_ubr(instruction)) {
             next = target_of(instruction);
         } else if (instr_is_cti(instruction) || instr_is_rep_string_op(instruction)) {
-            break;  // the latter is a loop of its own
+            break;  // a repeated string instruction is a loop of its own
         }
         registers.execute(instruction);
         pc = next;

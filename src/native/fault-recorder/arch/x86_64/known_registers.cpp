@@ -123,7 +123,7 @@ void KnownRegisters::execute(instr_t* instruction) {
     }
 }
 
-// What pushes and pops; returns false for other instructions.
+// Executes instructions that push or pop; returns false for others.
 bool KnownRegisters::execute_on_stack(instr_t* instruction) {
     switch (instr_get_opcode(instruction)) {
         case OP_leave:
@@ -237,7 +237,7 @@ void KnownRegisters::write_results(instr_t* instruction, Value result) {
     }
 }
 
-// Of `set` and `mov` with a condition; else unknown.
+// The result of setcc and cmovcc; unknown for other instructions.
 KnownRegisters::Value KnownRegisters::conditional(instr_t* instruction) const {
     const int opcode = instr_get_opcode(instruction);
     if (opcode >= OP_seto && opcode <= OP_setnle) {
@@ -253,7 +253,7 @@ KnownRegisters::Value KnownRegisters::conditional(instr_t* instruction) const {
     return std::nullopt;
 }
 
-// Only of the forms with one destination, which is as wide as the operands.
+// Only for multiplications with one destination. It is as wide as the operands.
 KnownRegisters::Value KnownRegisters::product(instr_t* instruction) const {
     const Value a = value(instr_get_src(instruction, 0)), b = value(instr_get_src(instruction, 1));
     return instr_num_dsts(instruction) == 1 && a && b ? Value(*a * *b) : std::nullopt;
@@ -290,7 +290,7 @@ void KnownRegisters::store(opnd_t operand, Value value) {
             {*to, bytes,
              value ? Value(low(*value, 8 * static_cast<unsigned>(bytes))) : std::nullopt});
     } else {
-        loads_ = nullptr;  // it may be anywhere
+        loads_ = nullptr;  // the store may have changed any memory
         stored_.clear();
     }
 }

@@ -18,7 +18,7 @@ namespace numascape {
 // loaded from memory, unless `loads` reads it.
 class KnownRegisters {
   public:
-    // The number of so many bytes at an address.
+    // Reads a number of `bytes` bytes at an address.
     using Loads = std::function<std::optional<uint64_t>(uint64_t address, size_t bytes)>;
 
     explicit KnownRegisters(const SampledRegisters& sampled, Loads loads = nullptr);
@@ -61,13 +61,14 @@ class KnownRegisters {
     Value product(instr_t* instruction) const;
     Value conditional(instr_t* instruction) const;
     Flag holds(int condition) const;
-    // `result` to the destinations. Their addresses follow from the registers before.
+    // Writes `result` to the destinations. Their addresses depend on the registers before the
+    // instruction.
     void write_results(instr_t* instruction, Value result);
 
     std::array<Value, kGeneralRegisters> general_;
     Flags flags_;
     Loads loads_;
-    std::vector<Stored> stored_;  // since the sample; the latest is last
+    std::vector<Stored> stored_;  // stores since the sample, the latest one last
 };
 
 }  // namespace numascape
