@@ -73,7 +73,7 @@ def structure_facts(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict
     every = pl.concat([per_thread.select(PAGE), first_touch.select(PAGE)])
     number, bound = page_numbers(every)
     page, touched = number[: per_thread.height], number[per_thread.height :]
-    # One after the other, to need the memory of only one at a time.
+    # Computed one after the other, so that only one of them uses memory at a time.
     summary = [
         _by_page(per_thread, page, bound),
         collected(_by_thread(use), rows),
@@ -181,7 +181,7 @@ def _others(use: pl.LazyFrame, by_thread: pl.DataFrame, rows: int) -> pl.DataFra
 
 
 def _facts(sums: Mapping[str, Any]) -> Facts:
-    """The facts of one structure; `sums` lacks what no thread did."""
+    """The facts of one structure; a key that is missing in `sums` counts as 0."""
     total = int(sums.get("total", 0))
     touched = sums.get("touched", 0)
 

@@ -15,14 +15,15 @@ SUMS = ("transfers", "travelling", "judged", "true_sharing")
 PAIR = ["from_thread", "thread"]
 _PLACE = ["function", "file", "line"]
 _MAX_LINES = 1000
-"""The busiest lines of a structure: they show how its parts lie."""
+"""Number of lines of a structure, the busiest ones, that show the layout of its parts."""
 
 
 @dataclass(frozen=True)
 class LineSums:
     """Transfers of lines; `travelling` of them are of lines that threads take again and again.
 
-    Of the `judged` ones of these it is known whether both threads used the same bytes.
+    `judged` is the number of those for which it is known whether both threads used the same bytes;
+    in `true_sharing` of them, they did.
     """
 
     transfers: int
@@ -120,8 +121,9 @@ def _weighted_median(rows: list[tuple[int, int, int, int]], column: int) -> int:
 def shared_lines_of_pages(transfers: pl.DataFrame) -> pl.DataFrame:
     """structure, instance, page, shared_lines: how many lines of the page several threads use.
 
-    A line that only went from the thread that filled it to the one that uses it does not count:
-    each line of the page may do so once. Where the lines of a page were added up, all count.
+    A line that goes once, from the thread that fills it to the thread that uses it, is not shared.
+    So the first transfer of each line does not count. If the lines of a page were added up, all of
+    its lines count.
     """
     known = pl.col("cache_line") >= 0
     every = pl.lit(PAGE_LINES, dtype=pl.Int64)

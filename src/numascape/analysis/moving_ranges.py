@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds loops whose range is another one each time they run, as in an elimination.
+"""Finds loops whose range changes from run to run, as in Gaussian elimination.
 
 The range depends on what a loop around it changes: its variable, or what its body computes from
 this variable. The loop around it may be in a function that calls the one with the loop.
@@ -73,7 +73,7 @@ class MovingRanges:
         ]
 
     def _changed_by(self, loop: Node) -> set[str]:
-        """What is different in each iteration: its variable, and what is computed from it."""
+        """The names that change in each iteration: the loop variable, and all computed from it."""
         if loop.id not in self._changes:
             changed = set(_range(loop)[0])
             before = -1

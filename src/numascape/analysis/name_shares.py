@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of the accesses has a name that the program's author would recognise."""
+"""The share of the accesses to structures whose names the program's author would recognise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from numascape.trace.trace import Trace
 
 _NO_NAMES = frozenset({"unknown", "heap block of unknown origin", "heap", "anonymous mapping"})
 _CODE_ADDRESS = re.compile(r"(?s).*\+0x[0-9a-f]+")
-# A line of text is printed from here on. Whether anything is a finding does not depend on it.
+# Smallest share for which advice on missing names is printed. Findings do not depend on it.
 _MIN_ADVISED_SHARE = 0.01
 
 

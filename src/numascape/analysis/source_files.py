@@ -58,8 +58,8 @@ class SourceFiles:
         if self.recorded_here:
             return ()
         return (
-            "Source text is left out, because the trace was recorded on another system; with "
-            "numascape report --source the files of this one are shown.",
+            "Source text is left out, because the trace was recorded on another system; "
+            "numascape report --source shows the files of this system.",
         )
 
     def lines(self, file: str) -> list[str] | None:

@@ -142,7 +142,7 @@ def _written(body: Node, own: set[str], derived: set[str]) -> str:
             if not set(identifiers(target)[:1]) & own:
                 return f"writes `{text(target)}` in every iteration"
         elif any(_indices_with_memory(target)):
-            return f"writes `{text(target)}`, where two iterations may meet"
+            return f"writes `{text(target)}`, which two iterations may write"
     return ""
 
 

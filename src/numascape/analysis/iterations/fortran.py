@@ -61,7 +61,7 @@ def _assignments(body: list[Node], counter: str) -> str:
             if counter not in used:
                 return f"writes `{text(left)}` in every iteration"
             if len(list(below(left, "call_expression"))) > 1:
-                return f"writes `{text(left)}`, where two iterations may meet"
+                return f"writes `{text(left)}`, which two iterations may write"
             written.setdefault(_array(left), set()).add(without_spaces(left).lower())
     for child in body:
         for element in below(child, "call_expression"):
