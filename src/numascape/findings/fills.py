@@ -24,7 +24,7 @@ Split = tuple[pl.DataFrame, pl.DataFrame]
 
 
 def without_fills(work: pl.DataFrame, touched: pl.DataFrame, phases: pl.DataFrame) -> Split:
-    """Part the rows of `work` from those of phases that ran once, and only filled the structure."""
+    """Separate the work from the rows of phases that ran once, and only filled the structure."""
     if "phase" not in touched.columns or "repetitions" not in phases.columns:
         return work, work.clear()
     stage = phases.select("phase", once=pl.col("repetitions") == 1, stage="phase")
@@ -34,7 +34,7 @@ def without_fills(work: pl.DataFrame, touched: pl.DataFrame, phases: pl.DataFram
 def without_fills_by_teams(
     work: pl.DataFrame, touched: pl.DataFrame, threads: pl.DataFrame
 ) -> Split:
-    """Part the rows from those of threads that, as a team, only filled the structure."""
+    """Separate the work from the rows of threads that, as a team, only filled the structure."""
     rows = threads.select("process", "created_ns", "thread", "ended_ns").sort("process", "thread")
     teams = [
         team
@@ -49,7 +49,7 @@ def without_fills_by_teams(
 
 
 def _without(work: pl.DataFrame, touched: pl.DataFrame, stages: pl.DataFrame, key: str) -> Split:
-    """Part the rows from those of stages that only filled a structure, which others work on.
+    """Separate the work from the rows of stages that only filled a structure for other stages.
 
     `stages` has `key`, stage, and whether the stage ran once. A stage fills a structure if it
     mainly writes, and other stages, of several threads, make at least as many accesses. It must

@@ -112,7 +112,7 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
 
 
 def _in_places_of(run: Run, threads: Iterable[int]) -> tuple[int, ...]:
-    """These threads, and all that count as them because they have the same place in a team."""
+    """These threads, and all later ones with the same places in repeated teams."""
     wanted = set(threads)
     later = (thread for thread, first in run.first_in_place.items() if first in wanted)
     return tuple(sorted({*wanted, *later}))
@@ -168,7 +168,7 @@ def of_structure(subject: Subject) -> list[Finding]:
     if subject.owner is Owner.STACK:
         return _present([shared_stack.diagnose(subject)])
     if cache_resident.is_cache_resident(subject):
-        # What is handed on goes from cache to cache, although it is small.
+        # Small data that threads hand on still goes from cache to cache.
         handed = producer_consumer.diagnose(subject)
         return _present([handed or cache_resident.diagnose(subject)])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
@@ -179,9 +179,9 @@ def of_structure(subject: Subject) -> list[Finding]:
         return [first]
     huge = huge_page_false_sharing.diagnose(subject)
     if first is not None and first.to_do and huge is not None:
-        # It is the next obstacle after the first fix, and no second cause.
+        # Huge pages matter only after the first fix, so they are no finding of their own.
         first, huge = replace(first, fixes=(*first.fixes, Fix(_then(huge)))), None
-    # Even parts are for threads that keep their parts.
+    # Splitting by accesses helps only threads that keep their parts.
     changes = first is not None and first.kind is Kind.CHANGING_USERS
     return _present([first, None if changes else hot_pages.diagnose(subject), huge])
 
@@ -190,7 +190,7 @@ def _is_temporary(subject: Subject) -> bool:
     """Whether it is an array that no variable of a Python program ever had, as in `a + b + c`.
 
     It has the name of its statement, of the function that keeps it, or of the variable that gets
-    the result. If nothing is wrong with it, nobody wants to know.
+    the result. If nothing is wrong with it, it needs no finding.
     """
     row, name = subject.row, subject.name
     unnamed = name.endswith((f"+{row['line']}", "()")) or name.startswith(TEMPORARY)

@@ -30,7 +30,7 @@ def footprint_of(use: PageUse, touched_bytes: int) -> Footprint:
     by_thread = use.counts.sum(axis=0)
     used = use.counts > 0
     mean = by_thread / np.maximum(used.sum(axis=0), 1)
-    # What it reads once, such as the results of others, takes no room for long.
+    # Pages that a thread reads once, such as results of others, do not stay in its cache.
     pages = (used & (use.counts >= MIN_USER_SHARE * mean)).sum(axis=0).astype(float)
     sizes = np.minimum(pages * PAGE_BYTES, max(WORD, touched_bytes))
     size = float(np.average(sizes, weights=by_thread))

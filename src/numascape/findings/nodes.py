@@ -86,8 +86,9 @@ class Nodes:
 def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
     """The nodes on `machine`, by default the recorded one; None if all accesses are local anyway.
 
-    This is so with one node, and if only one has CPUs and all pages are on it: other nodes are
-    memory of GPUs or CXL then, where first touch puts no page.
+    All accesses are local on a machine with one node. They are also local if only one node has
+    CPUs, and all pages are on it. The other nodes are then memory of GPUs or CXL, where first touch
+    puts no page.
     """
     own = trace.info.machine
     chosen = machine or own

@@ -158,15 +158,15 @@ def looked_up(use: PageUse, touchers: Integers | None = None) -> bool:
 def accesses_in_turn(use: PageUse, touchers: Integers | None = None) -> float:
     """How many accesses a thread makes to a page before another one does, if chance decides.
 
-    If each access to a page has a random user, a page with n accesses has n draws. These are no
-    draws, and do not count:
+    If each access to a page has a random user, a page with n accesses has n draws. The following
+    accesses are no draws, and do not count:
 
-    - what the thread has more of that touched a page first: it created what is on the page.
-      `touchers` are these threads;
+    - the additional accesses of the thread that touched a page first, because it created the data.
+    `touchers` are these threads;
     - the counts of pages with the ends of instances. A block may use a small part of them, and
       they are often estimated, because other blocks are on these pages, too;
-    - that few pages with very many accesses have a user of their own, such as the page with the
-      allocator's data.
+    - most accesses to the few pages that are used far more than others, such as the page with the
+    allocator's data.
     """
     inner = _between_ends(use)
     shares, weight = use.shares[inner], use.weight[inner]

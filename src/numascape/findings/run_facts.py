@@ -140,7 +140,7 @@ class RunFacts:
 
     @cached_property
     def compared(self) -> float:
-        """The accesses with which those of a structure are compared: those that may be far.
+        """The number of accesses with which those of a structure are compared: accesses to memory.
 
         Stacks, variables, and memory that one thread uses alone, have many accesses that caches
         answer.
