@@ -19,7 +19,7 @@ _ROUNDING = 1 + 1e-9
 
 
 def with_memory(part: TaskGraph, graph: TaskGraph, tasks: Integers) -> TaskGraph:
-    """The part of the graph with what its tasks need at work, and with their blocks."""
+    """The part of the graph with what its tasks need while they run, and with their blocks."""
     if len(graph.working):
         part = replace(part, working=graph.working[tasks])
     if not len(graph.block):
@@ -56,7 +56,7 @@ def units(graph: TaskGraph, largest: float) -> Integers:
 
 
 def chunk_memory(graph: TaskGraph, chunk: Integers, chunks: int) -> tuple[Floats, Floats]:
-    """The bytes that each chunk holds, each of its blocks once, and the most it needs at work."""
+    """The bytes that each chunk holds, each block once, and the most that one of its tasks adds."""
     held, working = no_floats(), no_floats()
     if len(graph.memory) or len(graph.block):
         held = sums(chunk, graph.memory if len(graph.memory) else np.zeros(graph.tasks), chunks)
@@ -82,7 +82,7 @@ def group_limits(room: Floats, held: Floats) -> Floats:
 
 
 def possible_limits(graph: TaskGraph, limits: Floats, taken: Floats) -> Floats:
-    """These limits of cores, raised if the tasks could not keep them together or alone."""
+    """The limits of cores, raised if all tasks together, or the largest one, would exceed them."""
     held = chunk_memory(graph, np.zeros(graph.tasks, np.int64), 1)[0]
     own = np.zeros(graph.tasks)
     for values in (graph.memory, graph.working):

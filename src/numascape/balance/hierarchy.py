@@ -92,7 +92,7 @@ class _NodeGroups:
         return sums(self.of_core, of_cores, self.number)
 
     def _least_cost(self, group: int) -> float:
-        """What a message costs at least that stays in the group."""
+        """The lowest cost of a message within the group."""
         here = self.of_node == group
         return float(self.target.factor[np.ix_(here, here)].min())
 
@@ -268,9 +268,9 @@ def _caps_by_chunk(
 def _left_for_groups(
     graph: TaskGraph, groups: _NodeGroups, after: Integers, options: Options
 ) -> list[Options]:
-    """Options for each group: what moves between groups leave of the caps is divided among them.
+    """Options for each group: the groups share what is left of the caps after moves between them.
 
-    By the load beyond a mean core's on the cores of each group.
+    A group's part is in proportion to the load by which its cores exceed a mean core.
     """
     if min(options.max_migrations, options.max_migrated_bytes) == INFINITE:
         return [options] * groups.number

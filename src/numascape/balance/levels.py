@@ -33,8 +33,9 @@ rise 1.3 to 5 times from a level to the next."""
 class LevelCosts:
     """The cost of a message by the name of the closest level that sender and receiver share.
 
-    The cost within a NUMA node is always there. A level inside without a cost has that of the level
-    around it. Beyond the node, messages without a cost have that of the node times the NUMA factor.
+    The cost within a NUMA node is always given. A finer level without a cost has the cost of the
+    next coarser level. Beyond the node, a message without a cost has the cost within a node times
+    the NUMA factor.
     """
 
     by_name: Mapping[str, float]
