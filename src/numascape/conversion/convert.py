@@ -125,7 +125,7 @@ def _assemble(
     counts = _counts(session, shards)
     if counts == "first touches":
         accesses = accesses.clear()
-    # A process is in one part, so only its own phases with the same name give the same line twice.
+    # A process is in one part. Two rows of one line can come only from phases that were joined.
     join = merged if any(phases.numbers) else joined_lines
     lines = join(renumbered(with_phases(part.lines, part)) for part in parts)
     first_touch = renumbered(pl.concat(with_phases(part.first_touch, part) for part in parts))
@@ -181,7 +181,7 @@ def _instances(parts: list[ProcessTables]) -> pl.DataFrame:
 def _used(accesses: pl.DataFrame, parts: list[ProcessTables], session: Session) -> pl.DataFrame:
     """The structures and pages that are in the trace.
 
-    Samples miss most accesses, so every structure is in the trace that was touched.
+    Samples miss most accesses. Then the trace also has all structures with first touches.
     """
     rows = [accesses.select("structure", "page")]
     if session.recorder in {"faults", "samples"}:

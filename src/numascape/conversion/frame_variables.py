@@ -75,7 +75,7 @@ def frame_variables(shard: Path, header: Mapping[str, Any], cache: Path | None) 
 
 
 def _thread_variables(executable: list[Module], cache: Path | None) -> list[FrameVariable]:
-    """Those of the executable, given by its mappings, that its author made."""
+    """The thread-local variables of the executable with these mappings, not the recorder's."""
     if not executable:
         return []
     symbols = Symbols(executable, "" if cache is None else str(cache))

@@ -65,7 +65,7 @@ class _Variables:
         ordered = sorted((item.address, item.size) for item in variables if item.size > 0)
         self._starts = [address for address, _ in ordered]
         self._sizes = [size for _, size in ordered]
-        # Variables may overlap: no earlier one ends behind this.
+        # Variables may overlap. This is the highest end of each variable and all before it.
         self._ends = list(accumulate((address + size for address, size in ordered), max))
 
     def shares(self, page: int, lines: int, first: int, last: int) -> Iterator[tuple[int, float]]:

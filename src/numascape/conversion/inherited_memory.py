@@ -69,7 +69,7 @@ def _private(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _moves(instances: pl.DataFrame, ancestors: pl.DataFrame) -> pl.DataFrame:
-    """Where inherited instances go, as in `join`: to the nearest ancestor that filled them."""
+    """For each inherited instance, that of the nearest ancestor that filled it; see `join`."""
     filled = instances.filter(~pl.col("read")).select(
         *_SAME, ancestor="process", to_structure="structure", to_instance="instance"
     )

@@ -181,7 +181,7 @@ def divide_among_variables(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.Data
     )
     by_bytes = pl.col("bytes") * _WEIGHT_OF_BYTE
     joined = joined.with_columns(weight=pl.coalesce("weight", by_bytes))
-    # What the large variables do not get is the small ones'.
+    # Small variables get the part that the large ones do not get.
     rest = (by_bytes - pl.col("weight")).sum().over(key)
     joined = joined.with_columns(
         weight=pl.col("weight") + pl.when("is_large").then(0).otherwise(rest).cast(pl.UInt64)
@@ -201,7 +201,7 @@ def divide_among_variables(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.Data
 
 
 def _as_seen(key: list[str]) -> pl.Expr:
-    """The weights, where samples tell the parts of some variables; the others have the rest."""
+    """The weights by samples, for variables with known samples; the others share the rest."""
     seen = pl.col("seen_share")
     known = seen.is_not_null()
     whole = pl.col("weight").sum().over(key)

@@ -101,7 +101,7 @@ def _moved(rows: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
 
 
 def _whole(structures: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
-    """The structures whose instances all go to another one: structure, to_structure."""
+    """The structures of which all instances go to another one: structure, to_structure."""
     return (
         moves.filter(pl.col("structure") != pl.col("to_structure"))
         .group_by("structure")
@@ -113,7 +113,7 @@ def _whole(structures: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lines(lines: pl.DataFrame, structures: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
-    """Lines are known by structure only: they go with it if it goes as a whole."""
+    """Source lines belong to structures, not instances. They move if the whole structure does."""
     gone = lines.join(_whole(structures, moves), on="structure", how="left")
     counts = [name for name in ("reads", "writes", "estimated") if name in lines.columns]
     keys = [name for name in lines.columns if name not in counts]

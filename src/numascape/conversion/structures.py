@@ -133,7 +133,8 @@ def _region(row: dict[str, int], member: Member, names: Names) -> StructureIdent
     mark = names.mark(place)
     module = module_name(mark.module)
     if module.startswith("_native."):
-        return StructureIdentity(member.process, name, kind)  # told by Python
+        # Named in Python code, by numascape.region.
+        return StructureIdentity(member.process, name, kind)
     return StructureIdentity(
         member.process, name, kind, module, mark.function, mark.file, mark.line
     )

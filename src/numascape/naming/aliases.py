@@ -99,7 +99,7 @@ def _in_block(block: Node, name: str, target: Node) -> tuple[Node | None, str] |
 def _declares(statement: Node, target: Node) -> bool:
     """Whether `target` is the variable that the statement of C++ declares with a value.
 
-    What `T &entry = table[key()]` allocates is part of the table, or on the way there.
+    The allocations of `T &entry = table[key()]` are part of the table, or temporary.
     """
     declared = statement.child_by_field_name("declarator")
     value = None if declared is None else declared.child_by_field_name("value")

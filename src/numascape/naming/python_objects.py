@@ -29,7 +29,7 @@ _CPYTHON_FUNCTIONS = {
 _DATA_FUNCTION = r"(new)?array(object|_\w+)|mmap_\w+"
 
 INTERPRETER_NAMES = frozenset(_CPYTHON_FUNCTIONS.values())
-"""The names of objects of the interpreter, which no variable decides about."""
+"""The names of objects of the interpreter, whatever variables refer to them."""
 
 
 def is_python_name(name: str) -> bool:

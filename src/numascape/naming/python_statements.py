@@ -198,7 +198,7 @@ def _value_of(statement: ast.stmt | None) -> ast.expr | None:
 def _expression_at(tree: _Tree, frame: PythonFrame) -> ast.expr | None:
     """The expression with exactly this place.
 
-    CPython gives a call of a method, over several lines, the place from its name to its end.
+    For a method call over several lines, CPython's place begins at the name of the method.
     """
     if frame.column < 0:
         return None
@@ -217,7 +217,7 @@ def _expression_at(tree: _Tree, frame: PythonFrame) -> ast.expr | None:
 def _goes_to(
     tree: _Tree, node: ast.AST, index: int, *, in_comprehension: bool
 ) -> _Destination | None:
-    """`in_comprehension` if that is a function of its own (before Python 3.12), with a caller."""
+    """`in_comprehension`: the frame is that of a comprehension (before Python 3.12)."""
     is_part = False
     for _ in range(_MAX_ANCESTORS):
         parent = tree.parents.get(node)
