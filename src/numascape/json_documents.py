@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents in JSON: which format and version they have, and what is wrong with them.
 
-Loading pydantic, and building what checks a document, takes longer than most of what else a verb
-does. So it happens at the first use. A recording does without.
+Loading pydantic and building a checker takes longer than most other work of a verb. So this happens
+at the first use; a recording does not need it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The contract between the pass, the stub in each compiled program or library, and the runtime that
-// `numascape record` preloads. The pass uses the names below. The stub (compiled-recorder/stub.S)
-// defines them as hidden symbols in each program and library.
+// `numascape record` preloads. The pass uses the names below. The stub
+// (compiled-recorder/arch/x86_64/stub.S) defines them as hidden symbols in each program and
+// library.
 //
 //   compiled code -----> stub: __numascape_enter ...  -----> runtime, when there is one
 //   __numascape_thread (thread-local): the table of page counters in force, null before the first

@@ -97,7 +97,7 @@ def _group(name: str) -> typer.Typer:
 
 @cache
 def _runner(verbs: tuple[str, ...]) -> Callable[..., object]:
-    """Parses and runs command lines of these verbs, or of all; made once in a process."""
+    """Parses and runs command lines of these verbs, or of all. The result is cached."""
     return get_command(build_app(verbs) if verbs else build_app()).main
 
 

@@ -15,7 +15,7 @@ from numascape.recording.option_fields import NamedOption, named_options
 from numascape.recording.options import RecordOptions, record_options
 from numascape.recording.request import RecordRequest
 
-# Of the options that are not the recording's, only these: others are not usual.
+# Beside the options of a recording, only these are read here. Command lines with others are rare.
 _SWITCHES: Final[Mapping[str, tuple[str, bool]]] = {
     "-q": ("quiet", True),
     "--quiet": ("quiet", True),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command `numascape` starts. An interrupt ends it also while its modules are loaded.
+"""Where the command `numascape` starts. An interrupt ends it, even while its modules are loaded.
 
 Python would print where in the modules the interrupt came, or lose the interrupt: a module may
 handle all errors, and an error in a callback is only printed.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_vt_mapping(output: Path, graph: Path, form: str | None) -> bool:
-    """Whether the mapping is written in vt's format: the tasks and the name of the file are."""
+    """Whether the mapping is written in vt's format: if vt wrote the tasks, and the name fits."""
     from numascape.balance.formats import format_of
     from numascape.balance.formats.lbaf import LBAF_NAME
 

@@ -48,5 +48,5 @@ class ComparisonSite:
 
 
 def _with_detail(started: Draft, side: str) -> Draft:
-    """The report in the page of the comparison, which asks for windows below its own address."""
+    """The report in the page of the comparison; it requests windows below its own address."""
     return dataclasses.replace(started, run={**started.run, "detail_url": f"{side}/{DETAIL}"})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from numascape.elf_segments import PT_NOTE, read_segments
 
-# src/native/compiled-recorder/stub.S
+# src/native/compiled-recorder/arch/x86_64/stub.S
 _NOTE_NAME = b"Numascape\0"
 _CONTENT = 12  # the offset after the name, which is padded to words
 _VERSION = 3  # src/native/llvm-pass/compiled_version.h

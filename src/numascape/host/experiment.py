@@ -40,7 +40,7 @@ _ROOT: Final = Path("/")
 # Counters of freed pages: by kswapd, and by allocations (mm/vmscan.c).
 _FREED: Final = ("pgsteal_kswapd", "pgsteal_direct")
 _BLOCK: Final = 4 << 20
-# Most that is used of the memory that is free or can be freed; the rest is for other programs.
+# Largest used share of the memory that is free or can be freed. Other programs need the rest.
 _MAX_SHARE: Final = 0.8
 
 

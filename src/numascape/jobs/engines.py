@@ -36,7 +36,7 @@ def reduce_in_tree(
 ) -> JobTables:
     """The merged tables of all tasks; `start` None: in this process.
 
-    `done` is told the number of parts that are finished. If workers are killed, a new engine does
+    `done` is called with the number of finished parts. If workers are killed, a new engine does
     their tasks again, at last one by one; a part that kills its worker again is left out.
     """
     if start is None:
@@ -118,7 +118,7 @@ def _result(future: Future[JobTables]) -> JobTables | None:
 
 
 def _completed(pending: dict[Future[_T], tuple[Task, ...]]) -> Iterator[Future[_T]]:
-    """The futures in order of completion. Those of Dask are of another class with its own way."""
+    """The futures in order of completion; in any order for Dask, which has a class of its own."""
     if all(isinstance(future, Future) for future in pending):
         yield from as_completed(pending)
     else:
@@ -126,7 +126,7 @@ def _completed(pending: dict[Future[_T], tuple[Task, ...]]) -> Iterator[Future[_
 
 
 def local_engine(parts: int) -> Engine | None:
-    """Processes on this machine, as many as it has CPUs for us; None if there is little to do."""
+    """One process for each CPU that this process may use; None if there is little to do."""
     workers = min(len(os.sched_getaffinity(0)), -(-parts // FAN_IN))
     if parts <= _FEW or workers < 2:
         return None
@@ -134,7 +134,7 @@ def local_engine(parts: int) -> Engine | None:
 
 
 def process_engine(workers: int) -> Engine:
-    """So many processes on this machine."""
+    """An engine with this number of processes on this machine."""
     return lambda: _Processes(workers)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings of a job: each is told once for all ranks that have it."""
+"""Findings of a job: each is reported once for all ranks that have it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def job_findings(tables: JobTables) -> list[JobFinding]:
         .with_columns(pl.col("accesses").fill_null(0.0))
         .sort("share", "rank", descending=[True, False])
     )
-    # Findings without a fix, such as "no NUMA problem", are told once, whatever they are about.
+    # Findings without a fix, such as "no NUMA problem", are reported once, whatever they are about.
     rows = rows.with_columns(
         pl.when("to_do").then(pl.col(name)).otherwise(pl.lit(other)).alias(f"of_{name}")
         for name, other in (("label", ""), ("function", ""), ("file", ""), ("line", 0))

@@ -92,7 +92,7 @@ def analyse_job(
     """Analyse all parts of a job with an engine.
 
     Without an engine, this process reads the stored sums of parts, which is quick, and processes on
-    this machine sum up the other parts. `done` is told the number of parts that are finished.
+    this machine sum up the other parts. `done` is called with the number of finished parts.
     Raises NumascapeError if it is not a job, or if no part can be used.
     """
     info = read_job(folder)

@@ -78,7 +78,7 @@ def read_stored(
 ) -> tuple[JobTables, list[Task]]:
     """The stored sums of the parts that have them, and the tasks of the others.
 
-    `done` is told the number of parts that are finished.
+    `done` is called with the number of finished parts.
     """
     results: list[JobTables] = []
     others: list[Task] = []

@@ -169,7 +169,7 @@ class _Mover:
     def _check_process(self) -> None:
         if not self.target.is_alive:
             raise _EndedError("the process has ended")
-        # 0: it is not told, because this user may not look at the process.
+        # 0 means unknown, because this user may not examine the process.
         if self._first_image and self._image() not in {0, self._first_image}:
             raise _EndedError("the process executed another program")
 
@@ -225,7 +225,7 @@ class _Mover:
                 refused = (
                     calls_refused() or f"{self.target} may not be changed by this user: use sudo"
                 )
-                # After the first step, what was moved must be told.
+                # After the first step, no exception: the result must say what was moved.
                 if self.account.steps:
                     raise _EndedError(f"the kernel forbids the rest: {refused}")
                 raise NumascapeError(refused)

@@ -136,7 +136,8 @@ def _listed(target: TargetProcess, start: int, end: int, page_bytes: int) -> dic
 def as_now(target: TargetProcess, sets: Sequence[PageSet]) -> list[PageSet]:
     """The sets with the present nodes, without pages that are in place or not in memory.
 
-    A transparent huge page that was divided since is now all of its pages. Raises NumascapeError.
+    If the kernel has divided a transparent huge page, its small pages replace it. Raises
+    NumascapeError.
     """
     found = []
     for pages in sets:

@@ -46,9 +46,10 @@ def first_cpus(machine: Machine) -> tuple[int, ...]:
 def measure_core_latencies(
     machine: Machine, done: Callable[[int, int], None] = lambda _at, _all: None
 ) -> CoreLatencies:
-    """Measure all pairs of cores of this host; `done` is told how many of all are measured.
+    """Measure all pairs of cores of this host.
 
-    Raises NumascapeError if there is only one core, or the probe fails.
+    `done` is called with the number of measured pairs and of all pairs. Raises NumascapeError if
+    there is only one core, or the probe fails.
     """
     cpus = first_cpus(machine)
     if len(cpus) < 2:

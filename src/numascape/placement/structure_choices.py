@@ -21,7 +21,7 @@ SINGLE_USER: Final = 0.8
 CLEARLY: Final = 0.9
 """The largest extra latency of remote lines that parts may have, relative to interleaving."""
 _BOUNDARY: Final = 0.0005
-"""Share of a structure's lines that a boundary must save; with parts of 1024 threads, each does."""
+"""Share of a structure's lines that a boundary must save: less than that of one of 1024 threads."""
 _PARTS_PER_THREAD: Final = 2
 """Maximum number of contiguous parts per thread; more are not from a schedule, but by chance in one
 run."""

@@ -53,7 +53,7 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class PageGroups:
-    """Of pages that are one row: the number of pages, and sums over rows of what is not linear.
+    """For rows that stand for several pages: their number, and sums of non-linear values.
 
     `again` is that of a demand; `mean_moved` and `least_moved` are what `shared_moves` gives.
     """

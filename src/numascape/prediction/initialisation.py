@@ -110,7 +110,7 @@ def initialised_by_users(
 def main_users(demand: Demand, phase: int) -> npt.NDArray[np.int64]:
     """For each page, the thread with most accesses in the other phases; -1 if there is none.
 
-    If a page is not used in the phase, it does not matter who else uses it: then it is -2.
+    -2 for a page that is not used in the phase, whose other users do not matter.
     """
     initial = demand.phase == phase
     needed = np.zeros(demand.pages.height, bool)

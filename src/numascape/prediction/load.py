@@ -93,7 +93,7 @@ def placed_on(demand: Demand, speeds: Speeds, placement: RunPlacement) -> Placed
 
 def pages_of(demand: Demand, structures: Sequence[int]) -> npt.NDArray[np.bool_]:
     """Which pages of the demand belong to one of these structures."""
-    if not structures:  # as in most predictions, of which there are many
+    if not structures:  # the usual case, which must be fast
         return np.zeros(demand.pages.height, bool)
     return demand.pages["structure"].is_in(list(structures)).to_numpy()
 

@@ -26,7 +26,7 @@ RUNNING_FREQUENCY: Final = 250
 THREADS_FREQUENCY: Final = 100
 """The same, if the kernel only permits samples of each thread. The kernel then starts and stops a
 timer at each switch between threads. If the timer is not the next one to expire, this is cheap."""
-# Added to the clock's period: 1 000 003 is a prime number, so no multiple of what programs do.
+# Added to the clock's period: 1 000 003 is a prime number, so it matches no period of a program.
 _NOT_ROUND_NS: Final = 3
 _DEVICES: Final = "sys/bus/event_source/devices"
 # Intel: cores of one kind, or of two. Loads that take some cycles, and stores (PEBS).

@@ -181,7 +181,8 @@ def simulations(mapped: Mapped) -> list[Simulation | None]:
     return [
         None
         if mapped.costs is None or (number + 1) * events > MAX_EVENTS
-        # The balancer's own time may be much longer than iterations, so it is only told.
+        # The time of the balancer itself may be much longer than iterations, so it is not
+        # simulated.
         else simulate_balancing(graph, mapped.problem.target, one.mapping, 0.0, mapped.costs)
         for number, one in enumerate(_with_present(mapped))
     ]

@@ -119,7 +119,8 @@ def draft(
 
     Source text and loops come from ``files``; without it, no source file is read. ``limits`` is how
     much is shown separately. The reader can choose among the machine of ``trace`` and ``others``.
-    ``progress`` is told how many of how many steps are done; a step is all pages, or a machine.
+    ``progress`` is called with the number of finished steps and of all steps; a step is all pages,
+    or a machine.
     """
     # Findings are about the recorded run; only their gains are those of another machine.
     recorded, machine = recorded_and_machine(trace)

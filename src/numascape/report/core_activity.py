@@ -14,7 +14,7 @@ from numascape.balance.simulation import COMMUNICATION, MIGRATION, WORK, Interva
 
 KINDS: Final = (WORK, COMMUNICATION, MIGRATION)
 FULL: Final = 255
-"""The value of a cell in which the cores do nothing else."""
+"""The value of a cell whose cores do only this for its whole time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from numascape.quantities import share_text
 from numascape.report.data import StructureEntry
 
 STRUCTURES = 2000
-"""Maximum number of shown structures, the most used first; for the rest, the report says how much
-it is."""
+"""Maximum number of shown structures, the most used first. The report gives the sums of the
+others."""
 
 
 def ranked_structures(

@@ -44,7 +44,7 @@ class Recorder:
     """The recorder, its options, and what its counts mean.
 
     `first touches`: the trace has no accesses. `samples`: it has samples of accesses, taken at so
-    many `moments`, or each separately if that is 0. Unless `by_thread`, nobody knows which threads
+    many `moments`, or each separately if that is 0. Unless `by_thread`, it is unknown which threads
     made the accesses: the trace has one thread for all.
     """
 

@@ -2,9 +2,9 @@
 """Threads with the same place in successive teams, recognised by the pages that they use.
 
 Two teams can be two stages, or divide the same work in the same way, for example to fill an array
-and to compute. And lives do not always show the team of a thread: a thread of a short team may end
-before the next one is created, and a program that waits for the results of threads, but not for
-their ends, creates the next team while they still live.
+and to compute. The lifetimes of threads do not always show their teams: a thread of a short team
+may end before the next one is created, and a program that waits for the results of threads, but not
+for their ends, creates the next team while they still live.
 """
 
 from __future__ import annotations

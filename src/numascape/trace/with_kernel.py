@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what system calls read and wrote for threads as accesses of these threads.
 
-A buffer that `read` refills is written, although the program executes no store to it. Who writes
-memory matters where its use is judged; all counts that are shown are of the program alone.
+A buffer that `read` refills is written, although the program executes no store to it. Diagnoses
+count such writes. All displayed counts are those of the program alone.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def tune(request: Request, effects: Effects) -> Outcome:
     except NumascapeError as error:
         if effects.is_stopped():
             return replace(outcome, ending="interrupted")
-        # Before the move, it is an error; after it, the account of the move must be told.
+        # Before the move, this is an error. After it, the result must still describe the move.
         if outcome.done is None:
             raise
         if not request.target.is_alive:

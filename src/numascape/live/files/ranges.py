@@ -55,7 +55,7 @@ class Header:
         return content
 
     def skip(self, count: int) -> None:
-        """Leave out the next bytes."""
+        """Skip the next bytes."""
         self._take(count)
         self._file.seek(count, 1)
 

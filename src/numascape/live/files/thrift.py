@@ -36,7 +36,7 @@ class CompactReader:
         field = 0
         while kind := (byte := self._byte()) & 15:
             field = field + (byte >> 4) if byte >> 4 else _signed(self._number())
-            # The type of a field is also its value, if that is a truth value.
+            # A Boolean field has no value of its own: its type says whether it is true.
             found[field] = kind == _TRUE if kind <= _TRUE + 1 else self._value(kind)
         return found
 
