@@ -5,7 +5,7 @@
 import type { Cells, Column } from "./report";
 import { readBlock } from "./unpack";
 
-/** Columns of a window: those of a wide screen, on both sides of which is as much again. */
+/** Columns of a window: three times those of a wide screen, so that the reader can move. */
 export const COLUMNS = 4096;
 
 /** Pages first .. end of an entry, in some phases (null: all), in memory lines or accesses. */

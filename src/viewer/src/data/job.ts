@@ -7,7 +7,7 @@ import type { Column } from "./report";
 
 export interface JobAbout {
   name: string;
-  /** What ran, on how many ranks and hosts, what was counted; then what is to be known. */
+  /** What ran, on how many ranks and hosts, what was counted; then remarks about the recording. */
   sentences: string[];
   program: string;
   launcher: string;
@@ -22,7 +22,7 @@ export interface JobAbout {
   reads: number;
   writes: number;
   version: string;
-  /** Below it are the pages of ranks; only in a page that `numascape view` serves. */
+  /** The address above the pages of ranks; only in a page that `numascape view` serves. */
   rank_url?: string;
 }
 

@@ -48,9 +48,9 @@ export interface Finding {
   positions: number[];
   /** How many structures there are, with those not shown. */
   structures: number;
-  /** Whether there is something to do, or all is well as it is. */
+  /** Whether it needs a fix. */
   to_do: boolean;
-  /** What is at stake, and what the number is of. */
+  /** The possible gain, and its unit in words. */
   number: string;
   label: string;
   why: string;
@@ -188,12 +188,12 @@ export interface Run {
   recorder: {
     name?: string;
     version?: string;
-    /** `memory lines` is what this page makes of a report that has them. */
+    /** `memory lines`: this page has converted the report to them; Python never writes it. */
     counts?: "accesses" | "first touches" | "samples" | "memory lines";
     options?: { cache?: { bytes: number; ways: number; line_bytes: number } };
-    /** At how many moments samples were taken; 0 or missing: each by itself. */
+    /** The number of moments at which samples were taken; 0 or missing: one sample at a time. */
     moments?: number;
-    /** False: nobody knows which threads made the accesses. One thread stands for all. */
+    /** False: it is unknown which threads made the accesses. One thread stands for all. */
     by_thread?: boolean;
   };
   host: { name?: string; kernel?: string; cpus?: number; nodes?: number; memory_bytes?: number };
@@ -207,7 +207,7 @@ export interface Run {
   job?: { name: string; rank: number; url: string };
   /** The side of the comparison of which this is a run, and the address of the comparison. */
   compared?: { side: "a" | "b"; name: string; url: string };
-  /** Where windows at full detail are asked for; only in a page that `numascape view` serves. */
+  /** The address for windows at full detail; only in a page that `numascape view` serves. */
   detail_url?: string;
   unseen: string[];
   /** Which findings the recording cannot show or rule out, and why; empty: none. */
@@ -278,7 +278,7 @@ export interface Report {
   threads: Thread[];
   /** Whole structures, most accessed first; then single instances of some. */
   structures: Structure[];
-  /** Most important first; what is well as it is last. */
+  /** Most important first; those that need no action last. */
   findings: Finding[];
   phases: Phase[];
   places: Places;
@@ -293,7 +293,7 @@ export interface Report {
   memory_lines?: MemoryLines;
   machine: Machine;
   loops: Loop[];
-  /** Absent when the report was to hold no source text. */
+  /** Absent if the report was made without source text. */
   sources?: SourceWindow[];
   folded: string[];
   /** The run on other machines, which the reader can choose. */

@@ -18,7 +18,7 @@ function categoryColour(index: number, count: number, theme: Theme, chroma: numb
     const t = count > 1 ? index / (count - 1) : 0;
     return hcl(0, 0, first + (second - first) * t).formatHex();
   }
-  // Every further round through the hues lies between those of the round before.
+  // After all hues are used, further rounds use the hues between them.
   const round = Math.floor(index / HUES.length);
   const hue = HUES[index % HUES.length]! + round * 17;
   const lightness = (index + round) % 2 === 0 ? first : second;

@@ -44,7 +44,7 @@ export function minorCount(structures: readonly ComparedStructure[]): number {
   return structures.filter((structure) => isMinor(structure, structures)).length;
 }
 
-/** A recording of first touches has no accesses, so that nothing is minor in it. */
+/** In recordings of first touches no structure is minor, because there are no accesses. */
 function isMinor(structure: ComparedStructure, all: readonly ComparedStructure[]): boolean {
   const most = all.reduce((largest, one) => Math.max(largest, largerShare(one)), 0);
   return most > 0 && largerShare(structure) < MINOR;

@@ -48,7 +48,7 @@ function endOf({ start, pages }: Matrix): number {
   return last < 0 ? 0 : start[last]! + pages[last]!;
 }
 
-/** Beyond the end of a structure it is known that it has nothing; beyond a window it is not. */
+/** Beyond its last column, a whole structure has no accesses; those of a window are unknown. */
 function knownEnd(matrix: Matrix): number {
   const end = endOf(matrix);
   return end < matrix.length ? end : Infinity;

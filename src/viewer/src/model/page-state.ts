@@ -122,7 +122,7 @@ export function startOf({ structures, first = 0, rank = -1, side = "" }: Extents
   return { ...START, structure: structures[first]?.structure ?? 0, rank, side };
 }
 
-/** The state after `change`: another structure, instance or order is seen whole. */
+/** The state after `change`; another structure, instance or order resets the view to the whole. */
 export function changed(state: PageState, change: Partial<PageState>): PageState {
   const next = { ...state, ...change };
   if (next.structure !== state.structure && !("instance" in change)) next.instance = -1;

@@ -18,9 +18,10 @@ export function pagesBefore(per: number, counted: number, addressOffset: number)
 }
 
 /**
- * Columns whose first page lies in the same large page of `per` counted pages become one, of which
- * `before` lie ahead of the structure. Untouched stretches are divided at the borders; a column that
- * sums up more than one page may reach beyond one.
+ * Joins the columns whose first page lies in the same large page of `per` counted pages. The first
+ * large page begins `before` counted pages before the structure. Untouched ranges are divided at
+ * the boundaries of large pages. A column that sums up several pages may extend beyond its large
+ * page.
  */
 export function foldPages(matrix: Matrix, per: number, before: number): Matrix {
   if (per <= 1) return matrix;

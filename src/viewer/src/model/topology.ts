@@ -42,12 +42,12 @@ const SMALL_GAP = 7;
 const MANY = 8;
 const WIDEST = 190;
 const NARROWEST = 46;
-/** Part of a column that its bands fill where the most accesses are. */
+/** Part of its column that the bands of the busiest node fill. */
 const FULL = 0.72;
 /** Bands below this share of all accesses would only blur the drawing. */
 const FAINT = 0.0002;
 const THINNEST = 0.8;
-/** What is not known of fewer accesses than this share gets no column of its own. */
+/** Unknown or several nodes have a column only if their share of the accesses is larger. */
 const UNCERTAIN = 0.001;
 
 /** Lays the machine out in at most `room` pixels across (more when its nodes need more). */

@@ -34,7 +34,7 @@ const CODES: Record<Code, { choice: string; title: string; frames: typeof callPa
   uses: { choice: "accessing functions", title: "Functions that access memory", frames: codePaths },
 };
 
-/** Flame graphs of call paths; nothing if neither these nor the functions are known. */
+/** Flame graphs of call paths, and of functions; nothing if the trace has none of them. */
 export function CallPathsPanel(props: Props) {
   const { report } = props;
   const known = useMemo(() => {

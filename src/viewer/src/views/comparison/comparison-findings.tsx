@@ -14,7 +14,7 @@ const LISTS = [
   ["kept", "In both runs", ""],
 ] as const;
 
-/** The findings that need a fix, by whether they went, came or stayed. */
+/** The findings that need a fix: gone, new, and in both runs. */
 export function ComparisonFindings({ comparison, onOpen }: Props) {
   return (
     <section aria-labelledby="findings">

@@ -82,7 +82,7 @@ interface MapProps extends Omit<Props, "joint"> {
   joint: Joint;
   measure: Measure;
   height: number;
-  /** Below the last map: then its colours are explained below the axis, and else above the map. */
+  /** The axis below the last map. With it, the legend is below the axis, else above the map. */
   axis?: ComponentChildren;
   onCursor: (cursor: Cursor | undefined) => void;
 }

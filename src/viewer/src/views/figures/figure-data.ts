@@ -36,7 +36,7 @@ export function useFigureData(report: Report, position: number, matrix: Matrix):
     () => foldPages(matrix, per, pagesBefore(per, counted, offset)),
     [matrix, per, offset],
   );
-  // Counted pages show best which threads share.
+  // Threads are ordered by single counted pages, because these show sharing best.
   const arrangement = useMemo(
     () => arrange(order, matrix, report.threads),
     [order, order === "sharing" ? matrix : report],

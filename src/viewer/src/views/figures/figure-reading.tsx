@@ -11,7 +11,7 @@ interface Props {
   threads: boolean;
 }
 
-/** Beside the figures: what this structure's show, and how to read any. */
+/** Text beside the figures: what they show of this structure, and how to read them. */
 export function FigureReading({ structure, counting, threads }: Props) {
   const { see, advice } = structure.reading;
   const accesses = counting !== "first touches";

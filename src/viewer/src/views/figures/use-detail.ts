@@ -20,7 +20,7 @@ export interface Detail {
   problem: string | undefined;
 }
 
-/** Windows kept, so that going back asks nothing. */
+/** Windows kept, so that a return to an earlier view needs no request. */
 const KEPT = 8;
 
 export function useDetail(data: FigureData, view: Viewport): Detail {

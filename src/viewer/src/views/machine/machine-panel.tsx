@@ -22,7 +22,7 @@ interface Props {
   theme: Theme;
 }
 
-/** The machine, where the threads ran on it, and what crossed between its nodes. */
+/** The machine, the nodes on which its threads ran, and the traffic between nodes. */
 export function MachinePanel({ report, phases, theme }: Props) {
   const traffic = useMemo(() => trafficOf(report, phases), [report, phases]);
   const several = traffic.nodes.length > 1;

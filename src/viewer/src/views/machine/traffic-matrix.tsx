@@ -74,7 +74,7 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
   );
 }
 
-/** All nodes, and what is on none for certain if there is any of it. */
+/** All nodes, and the row of several or unknown nodes if it has accesses. */
 function shownOf({ nodes, size }: NodeTraffic, sums: ArrayLike<number>): number[] {
   return Array.from({ length: size }, (_, i) => i).filter((i) => i < nodes.length || sums[i]! > 0);
 }

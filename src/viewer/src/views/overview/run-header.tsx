@@ -154,7 +154,7 @@ function Counted({ run }: { run: Run }) {
   );
 }
 
-/** Where caches were modelled: what they took from memory and gave back. */
+/** With modelled caches: the lines that they fetched from memory and wrote back. */
 function MemoryLines({ report }: { report: Report }) {
   if (!report.memory_lines) return null;
   const { reads, writes, recorder } = reportInLines(report).run;

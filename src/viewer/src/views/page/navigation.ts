@@ -76,7 +76,7 @@ function useMovableView(extent: Extent): MovableView {
   const askedAt = useRef<number>();
   const setView = (next: (old: Viewport) => Viewport) => {
     askedAt.current ??= performance.now();
-    // Views draw before the next frame; what has not been drawn by then was no change.
+    // Views draw before the next frame. If none has drawn by then, the action changed nothing.
     requestAnimationFrame(() => (askedAt.current = undefined));
     change((state) => {
       const moved = next(inside(state.view ?? whole(extent), extent));

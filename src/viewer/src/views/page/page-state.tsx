@@ -77,7 +77,7 @@ function useStore(): Store {
   return store;
 }
 
-/** The parts named; the view draws again when one of them is another value than before. */
+/** The named parts of the state; the view draws again when one of them changes. */
 export function usePageState<K extends keyof PageState>(...keys: K[]): Pick<PageState, K> {
   const store = useStore();
   const [, again] = useReducer((count: number) => count + 1, 0);

@@ -45,7 +45,7 @@ export function StripCell({ report, matrix, colourBy, label, theme }: Props) {
   );
 }
 
-/** The rows of each node's threads; last, of those that ran on several or an unknown one. */
+/** The rows of each node's threads; the last entry has threads of several or unknown nodes. */
 export function rowsByNode({ threads, traffic }: Report): number[][] {
   const rows: number[][] = Array.from({ length: traffic.nodes.length + 1 }, () => []);
   threads.forEach((_, row) => rows[traffic.thread_node[row]!]?.push(row));

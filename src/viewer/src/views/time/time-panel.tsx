@@ -29,7 +29,7 @@ const OF = [
   ["structure", "chosen structure"],
 ] as const;
 
-/** Rates and remote shares over the time of the run; the phases are all that is known of it. */
+/** Rates and remote shares over the time of the run. A phase has one value for its whole time. */
 export function TimePanel({ report, selected, selection, onPick, theme }: Props) {
   const [of, setOf] = useState<(typeof OF)[number][0]>("run");
   const [pointed, setPointed] = useState<number>();
