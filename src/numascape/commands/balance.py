@@ -68,9 +68,10 @@ def balance(
             "--level-costs",
             metavar="COSTS",
             help="The cost of a message by level: within a core, a shared cache and a node, such "
-            "as 0,1,3; or by name: core=0,L2=1,L3=2,node=4,package=6. Or `measured`: of the "
-            "machine's file, or of this host; or the file of `machine cores`; or `default`: "
-            "measured or assumed. Without this option: 1 for all within a node.",
+            "as 0,1,3; or by name, such as core=0,L2=1,L3=2,node=4,package=6; or a file that "
+            "`machine cores` wrote; or `measured`: the latencies in the machine's file, or those "
+            "of this host; or `default`: measured latencies if the machine has them, otherwise "
+            "assumed costs. Without this option, all messages within a node cost 1.",
             show_default=False,
         ),
     ] = None,
