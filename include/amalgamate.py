@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """amalgamate.py OUTPUT: writes all headers into one file that includes the standard's alone.
 
-Left out are the adapters to other libraries (executor_*.hpp, boost_*.hpp).
+The adapters to other libraries (executor_*.hpp, boost_*.hpp) are left out.
 """
 
 import re

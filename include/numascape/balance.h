@@ -58,7 +58,7 @@ struct numascape_balance_options {
     const char* algorithm; /* a name that numascape_balance_algorithm() lists */
     double alpha;          /* NumaLB, NucoLB: weight of messages; NaN: chosen */
     int received_too;      /* NumaLB, NucoLB: also count the messages that a task receives */
-    double max_imbalance;  /* longest core's time / perfect time, such as 1.05 */
+    double max_imbalance;  /* time of the slowest core / that of perfect balance, such as 1.05 */
     double max_migrations; /* incumbent: caps; infinity where there are none */
     double max_migrated_bytes;
     double max_communication;
@@ -76,12 +76,12 @@ struct numascape_balance_options {
 };
 
 struct numascape_balance_metrics {
-    double imbalance;      /* longest core's time / perfect time; 1 without work */
+    double imbalance;      /* time of the slowest core / that of perfect balance; 1 without work */
     double communication;  /* sum of message cost * NUMA factor of its nodes */
     double off_node_bytes; /* bytes of messages between nodes */
     uint64_t migrations;
     double migrated_bytes;
-    double iteration_time;  /* longest core's work and sending, seconds */
+    double iteration_time;  /* seconds of the slowest core, with its sending of messages */
     double memory_overflow; /* bytes of tasks beyond their nodes' memory */
     double own_seconds;     /* run time of the algorithm; 0 from _measure */
 };

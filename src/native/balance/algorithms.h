@@ -76,8 +76,8 @@ Mapping scotch_remap(const Problem& problem, const Options& options);
 Mapping incumbent_search(const Problem& problem, const Options& options);
 
 // What the search minimises, the most important first: the excess over the caps on migrations, over
-// the memory of cores, and over the other caps (as shares of each cap; 0: kept). The last one is
-// the cost of communication and migrations.
+// the memory of cores, and over the other caps (as shares of each cap; 0: not exceeded). The last
+// one is the cost of communication and migrations.
 struct Objective {
     double migration_excess, memory_excess, excess, cost;
 };

@@ -7,7 +7,7 @@
 //
 // The load of a core is that of its tasks plus the time of the messages that they receive, by the
 // latency and bandwidth from the sender (without them, cost times NUMA factor). A step draws a core
-// (the longest one with probability 0.8, else any), a task of it (the heaviest one with probability
+// (the slowest one with probability 0.8, else any), a task of it (the heaviest one with probability
 // 0.8, else any), and a core for the task from a Gibbs distribution: the probability of a core is
 // proportional to exp(-makespan / temperature), with the makespan after that migration. The search
 // ends when a task is drawn to stay, and after as many steps as there are tasks.
@@ -151,7 +151,7 @@ class GibbsSearch {
         for_each_receiver(t, [&](Task u, std::uint64_t) { affected_.push_back(mapping_[u]); });
         std::sort(affected_.begin(), affected_.end());
         affected_.erase(std::unique(affected_.begin(), affected_.end()), affected_.end());
-        // Finds the two longest cores among those whose time changes only if the task comes to
+        // Finds the two slowest cores among those whose time changes only if the task migrates to
         // them.
         for (Core c : affected_) longest_.set(c, INFINITY);
         const Core first = Core(longest_.place());

@@ -6,13 +6,13 @@
 //     communication_weight * communication cost + sum over migrated tasks of
 //     (migration_price + byte_price * bytes)
 //
-// under hard caps on the longest core and, optionally, on communication cost, migrations and
-// migrated bytes. It uses the best of several tries, which begin at different starts (starts.h), so
-// the result is never worse than a start. From the present mapping and from scratch, a try uses a
-// multilevel hierarchy (groups of communicating tasks with the same home): simulated annealing
-// finds a mapping on the coarsest level, and finer levels refine it. Small problems are annealed
-// without a hierarchy, at several temperatures: cool tries find mappings close to the present one,
-// hot ones find others. From a partition, nodes come first (nodes_first.h).
+// under hard caps on the time of the slowest core and, optionally, on communication cost,
+// migrations and migrated bytes. It uses the best of several tries, which begin at different starts
+// (starts.h), so the result is never worse than a start. From the present mapping and from scratch,
+// a try uses a multilevel hierarchy (groups of communicating tasks with the same home): simulated
+// annealing finds a mapping on the coarsest level, and finer levels refine it. Small problems are
+// annealed without a hierarchy, at several temperatures: cool tries find mappings close to the
+// present one, hot ones find others. From a partition, nodes come first (nodes_first.h).
 //
 // The tries do not depend on the number of threads, and neither does the result, unless time is
 // limited.

@@ -119,8 +119,8 @@ class MemoryRepair {
     std::vector<std::vector<Task>> on_core_;
 };
 
-// Moves items away from nodes whose memory is exceeded, those first whose move costs least per
-// byte.
+// Moves items away from nodes whose memory is exceeded. Items whose move costs least per byte are
+// moved first.
 class NodeMemoryRepair {
   public:
     explicit NodeMemoryRepair(SearchState& state) : state_(state), problem_(state.problem()) {}

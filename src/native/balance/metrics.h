@@ -10,12 +10,13 @@
 namespace numascape::balance {
 
 struct Metrics {
-    double imbalance = 1.0;       // longest core's time / perfect time; 1 without work
+    // Time of the slowest core / that of perfect balance; 1 without work.
+    double imbalance = 1.0;
     double communication = 0.0;   // sum of message cost * NUMA factor of its nodes
     double off_node_bytes = 0.0;  // bytes of messages between nodes
     std::uint64_t migrations = 0;
     double migrated_bytes = 0.0;
-    double iteration_time = 0.0;        // longest core's work and sending, seconds
+    double iteration_time = 0.0;        // seconds of the slowest core, with its sending of messages
     double memory_overflow = 0.0;       // bytes of tasks beyond their nodes' memory
     double core_memory = 0.0;           // bytes of the largest core's process
     double core_memory_overflow = 0.0;  // bytes beyond the cores' memory

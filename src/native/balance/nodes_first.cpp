@@ -17,8 +17,9 @@ namespace {
 // Fewest groups per node on the coarsest level.
 constexpr std::size_t kGroupsPerNode = 40;
 constexpr int kRounds = 3;
-// Levels between the coarsest and the finest are left out if they are hardly larger than the one
-// before: where few tasks have many neighbours, coarsening pairs few tasks at a time.
+// A level between the coarsest and the finest is left out if it has less than kGrowth times the
+// tasks of the one before. Such levels exist where few tasks have many neighbours: coarsening then
+// pairs few tasks at a time.
 constexpr double kGrowth = 1.8;
 
 // The graph is the same for cores and nodes, because it depends on the factors only.

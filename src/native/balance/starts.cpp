@@ -30,9 +30,9 @@ constexpr int kMetisPassesOnLarge = 10;
 constexpr std::size_t kLarge = 500'000;
 
 // Where tasks have few neighbours, METIS' partitions of graphs of this size onto nodes differ by up
-// to 15 % by their random numbers, and each takes a tenth of the time of METIS onto cores. On
-// meshes and AMR graphs of 10 000 tasks, the best of four leads to 2 % less communication than one;
-// on meshes, the best of eight is not better than that. On power law and random graphs, there is no
+// to 15 %, because of random numbers. Each takes a tenth of the time of METIS onto cores. On meshes
+// and AMR graphs of 10 000 tasks, the best of four leads to 2 % less communication than one; on
+// meshes, the best of eight is not better than that. On power law and random graphs, there is no
 // difference.
 constexpr std::size_t kMediumTasks = 6000, kMediumTasksEnd = 20'000;
 constexpr int kMetisCuts = 4;

@@ -35,7 +35,8 @@ struct GroupInfo {
     GroupAccess access[1];
 };
 
-// What is free at a point of the block.
+// The registers that inserted code may change at a point of the block, and whether it may change
+// the flags.
 struct DeadRegisters {
     RegisterSet dead;  // overwritten before they are read
     bool flags_dead;

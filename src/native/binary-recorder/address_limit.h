@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The limit of the program's address space (RLIMIT_AS). The recorder reserves more addresses than
-// most such limits allow. Therefore the kernel does not get the limit: the recorder keeps it, tells
-// it to the program, and refuses calls that would pass it, by the kernel's rules (kernel/sys.c and
-// mm/mmap.c of Linux 6.12). The recorder of a program that this one executes learns the limit.
+// most such limits allow. Therefore the kernel does not get the limit: the recorder keeps it,
+// returns it when the program asks, and refuses calls that would exceed it, by the kernel's rules
+// (kernel/sys.c and mm/mmap.c of Linux 6.12). The recorder of a program that this one executes
+// learns the limit.
 #pragma once
 
 #include "memory_calls.h"
@@ -15,9 +16,9 @@ struct MadeCall {
     long result;  // -errno on failure
 };
 
-// Whether `number` is a call that sets or tells limits.
+// Whether `number` is a call that sets or returns limits.
 bool concerns_limits(long number);
-// Sets or tells the limit, if the call is about it.
+// Sets or returns the limit, if the call is about it.
 MadeCall call_for_address_limit(const SystemCall& call);
 // Refuses a call that would map more memory than the limit allows.
 MadeCall hold_address_limit(const SystemCall& call);

@@ -9,8 +9,8 @@
 // *sampling table* for one execution of the block. There, every page counter is zero, so each
 // counted access takes the slow path by its own carry. The slow path moves the count into the real
 // table and records the site and the page. The head of the next block also sets the carry flag on
-// the sampling table, and restores the real one. Nothing has to be done at the end of a block, no
-// matter how it ends.
+// the sampling table, and restores the real one. So no code is needed at the end of a block, which
+// may have several exits.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view kPrefixes[] = {"je_", "_rjem_", "mi_"};
 
 // The names behind the prefix. As far as they matter here, arguments are in the order of the C
-// library's function of the same kind. `sdallocx` and the like have the block as first argument.
+// library's function of the same kind. `sdallocx` and similar functions have the block as first
+// argument.
 struct EmbeddedFunction {
     std::string_view name;
     Hooked kind;

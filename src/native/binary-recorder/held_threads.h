@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds all threads of another process except its main thread: while the main thread is worked on,
-// and until DynamoRIO has sent each thread the signal with which it takes over the thread (SIGILL).
-// A held thread executes nothing, and is not in a system call.
+// Holds all threads of another process except its main thread, while the launcher works on the main
+// thread. Each thread is held until DynamoRIO has sent it the signal with which it takes over the
+// thread (SIGILL). A held thread executes nothing, and is not in a system call.
 //
 // A thread may block this signal, or the signals by which DynamoRIO reads memory that may not
-// exist. They are unblocked while the thread is held. A file tells DynamoRIO which signals the
-// thread had blocked, and which ones end the system call in which it waited.
+// exist. They are unblocked while the thread is held. A file contains, for DynamoRIO, which signals
+// the thread had blocked, and which ones end the system call in which it waited.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class HeldThreads {
     // Unblocks the signals, and writes the file, also about the call of the main thread. False when
     // it cannot be written.
     bool unblock(const std::string& file, CallEnds main_ends);
-    // Collects threads that were killed. Until then, the kernel does not tell of the end of the
+    // Collects threads that were killed. Until then, the kernel does not report the end of the
     // process.
     void collect_ended();
     // Waits until each has the signal, or the process has ended.

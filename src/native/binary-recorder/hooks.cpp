@@ -17,9 +17,9 @@ struct HookedFunction {
     Hooked kind;
 };
 
-// The C library's functions and the C++ operators by their mangled names (Itanium ABI); then what
-// compilers call for `#pragma omp parallel` and its combinations (GCC's libgomp, also of before
-// version 4.9, and LLVM's and Intel's libomp).
+// First the C library's functions, and the C++ operators by their mangled names (Itanium ABI). Then
+// the functions that compilers call for `#pragma omp parallel` and its combinations: of GCC's
+// libgomp, also before version 4.9, and of LLVM's and Intel's libomp.
 constexpr HookedFunction kFunctions[] = {
     {"malloc", Hooked::kMalloc},
     {"calloc", Hooked::kCalloc},

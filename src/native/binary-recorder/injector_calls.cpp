@@ -41,7 +41,7 @@ struct Injection {
     std::vector<siginfo_t> signals;   // sent again when the injection is over
     std::optional<uint64_t> blocked;  // the signals that the main thread blocks, if known
     bool in_call = false;             // the main thread makes a system call of the launcher
-    std::string file;                 // tells DynamoRIO of the threads (held_threads.h)
+    std::string file;                 // about the threads, for DynamoRIO (held_threads.h)
     numascape::HeldThreads others;
 };
 

@@ -22,9 +22,9 @@ struct ShardFiles {
 bool open_shard_files(ShardFiles& files);
 // Files in memory, for a process that cannot be recorded but continues.
 ShardFiles memory_shard_files();
-// Of a process that begins. A process that is attached to, and its children, must not end because
-// there is no shard: children may still execute programs when the recording is over and its
-// directory is gone. They continue unrecorded.
+// The files of a process that begins. A process to which the recorder is attached, and its
+// children, must not end because there is no shard. Children may still execute programs when the
+// recording is over and its directory is gone; they continue unrecorded.
 bool open_first_shard_files(ShardFiles& files);
 // The name of the shard, as other shards call it.
 const char* shard_name();

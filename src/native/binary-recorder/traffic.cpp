@@ -52,8 +52,9 @@ class Probes {
         return found;
     }
 
-    // Accesses from `first` upwards that together span no more than a line, and so lie on two at
-    // most: its first byte, and one of the last access. Returns where the next cluster may begin.
+    // Adds a cluster: the accesses from `first` upwards that together span at most the size of a
+    // line. They are on two lines at most, so two probes are enough: of the first byte of `first`,
+    // and of a byte of the last access. Returns where the next cluster may begin.
     int64_t add_cluster(const BlockPlan& plan, const AccessGroup& group, const PlannedAccess& first,
                         int64_t line, bool write) {
         const int64_t low = first.offset;

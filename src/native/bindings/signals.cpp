@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sender of a signal: the kernel, for example for the terminal's keys, or a process with
-// kill(2). Python's handlers do not tell it.
+// kill(2). Python's handlers do not get it.
 #include <nanobind/nanobind.h>
 
 #include <array>

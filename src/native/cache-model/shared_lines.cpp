@@ -21,8 +21,8 @@ constexpr uint32_t kMaxGroups = 1 << 22;
 constexpr uint32_t kFoundUsers = 1 << 16;
 constexpr uint32_t kAllWatched = 1024;
 constexpr uint64_t kWatchedOneIn = 16;
-// After this many accesses without a new byte, a thread hardly touches another one: a loop touches
-// all bytes of a line at once, or the same bytes again and again.
+// After this many accesses without a new byte, a thread seldom touches a new one. A loop touches
+// all bytes of a line one after the other, or the same bytes many times.
 constexpr uint8_t kQuiet = 16;
 // After so many turns of a thread it is known how many accesses without a new byte come before one
 // that touches a new byte. One turn in kLongTurnOneIn still waits for kQuiet of them.

@@ -6,7 +6,7 @@
 namespace numascape {
 
 // The address of a symbol that the module exports, whose ELF header is mapped at `start`; 0 if it
-// has none. By its hash table (DT_GNU_HASH). The module's memory may hold anything.
+// has none. Uses the module's hash table (DT_GNU_HASH). The module's memory may hold anything.
 uint64_t dynamic_symbol(uint64_t start, uint64_t end, const char* name);
 
 }  // namespace numascape

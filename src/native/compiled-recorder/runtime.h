@@ -72,7 +72,7 @@ const char* program_path();
 bool recording();
 // Opens the shard if compiled code is loaded, or if `wanted`; false if nothing can be recorded.
 bool open_shard(bool wanted);
-// What is only known at the end; the first call only.
+// Writes what is only known at the end. Only the first call has an effect.
 void finish_shard(uint32_t flag);
 bool is_finished();
 

@@ -5,8 +5,9 @@
 // Input: paths, each ended by a zero byte. Output: a line of JSON for each path, in order:
 //   {"size": 1048576, "resident": 256, "dirty": 0, "nodes": {"0": 256}}
 //   {"error": "Permission denied"}
-// resident: pages in memory, or -1 if the kernel does not tell. dirty: likewise. nodes: pages by
-// node, with "-1" for unknown nodes; null if the kernel does not tell.
+// resident: pages in memory, or -1 if the kernel does not report them. dirty: the same for changed
+// pages. nodes: pages by node, with "-1" for unknown nodes; null if the kernel does not report
+// them.
 //
 // No page is read into memory. mincore(2) reports which pages are in memory, but reports all pages
 // of a file that the user neither owns nor may write (mm/mincore.c, can_do_mincore). cachestat(2)

@@ -10,7 +10,7 @@
 
 namespace numascape::host {
 
-// The number of pages by node. kUnknown: the kernel does not tell the node, or there is no page.
+// The number of pages by node. kUnknown: the kernel does not report the node, or there is no page.
 using NodeCounts = std::map<int, std::size_t>;
 inline constexpr int kUnknown = -1;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An open file, and whether the kernel tells this user which of its pages are in memory.
+// An open file, and whether the kernel reports to this user which of its pages are in memory.
 #pragma once
 
 #include <fcntl.h>

@@ -21,7 +21,7 @@ constexpr std::uint64_t kEntryFile = std::uint64_t{1} << 61;
 // Entries per read: 256 KiB. The kernel holds the lock of the mappings for 512 of them at a time.
 constexpr std::size_t kEntries = 1 << 15;
 
-// PAGEMAP_SCAN (Linux 6.7) skips holes and tells huge pages. Headers before it do not have it.
+// PAGEMAP_SCAN (Linux 6.7) skips holes and reports huge pages. Headers before it do not have it.
 struct ScanArguments {
     std::uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
     std::uint64_t inverted, all_of, any_of, returned;

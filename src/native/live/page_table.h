@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 enum PageFlags : std::uint8_t {
     kFile = 1,     // of a file or of shared memory; otherwise anonymous
     kSwapped = 2,  // not in memory, or just being moved
-    kHuge = 4,     // part of a huge page; told by PAGEMAP_SCAN only
+    kHuge = 4,     // part of a huge page; known from PAGEMAP_SCAN only
 };
 
 // Consecutive pages with equal flags: addresses, end exclusive.
@@ -41,7 +41,7 @@ class PageTable {
     // std::system_error if the kernel refuses.
     void find(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const;
 
-    // Whether the kernel tells huge pages apart; known after the first find().
+    // Whether the kernel reports huge pages; known after the first find().
     bool tells_huge_pages() const { return scans_; }
 
   private:

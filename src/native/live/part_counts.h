@@ -32,7 +32,8 @@ struct CountEffort {
     unsigned threads = 1;
     unsigned every = 1;
 };
-// A multiple of a transparent huge page, so that each of these is looked at whole or not at all.
+// A multiple of a transparent huge page, so that each huge page is either examined completely or
+// left out.
 inline constexpr std::uint64_t kWindow = kHugePage;
 
 // Asks for the pages that `table` has in memory. Throws std::system_error.

@@ -6,7 +6,7 @@
 // library.
 //
 //   compiled code -----> stub: __numascape_enter ...  -----> runtime, when there is one
-//   __numascape_thread (thread-local): the table of page counters in force, null before the first
+//   __numascape_thread (thread-local): the current table of page counters; null before the first
 //   access
 //
 // Without a runtime, the tables belong to the stub and are never read.

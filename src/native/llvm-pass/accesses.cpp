@@ -174,8 +174,8 @@ bool LoopCounts::expandable(const Nest& nest, const Instruction* at) const {
            });
 }
 
-// From a block that executes under loop-invariant conditions, such as the preheader of an inner
-// loop (if it has any iterations), to a block that always executes.
+// Goes from a block that executes under loop-invariant conditions to one that always executes. Such
+// a block is the preheader of an inner loop, which executes if the loop has any iterations.
 const BasicBlock* LoopCounts::outside_conditions(const Loop* loop, const BasicBlock* block,
                                                  Nest& nest) {
     constexpr unsigned kMaxConditions = 3;

@@ -66,7 +66,7 @@ class FunctionCounter {
     llvm::Value* place_of(llvm::IRBuilder<>& at, llvm::GlobalVariable* site);
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
     void count_neighbours(const Neighbours& neighbours, const Access& like, llvm::Value* table);
-    // The access at a page counter, with its place in the block; kPlacesShift tells of several.
+    // The access at a page counter, with its place in the block; see kPlacesShift for several.
     struct PageCounter {
         llvm::Value* table;
         llvm::Value* offset;

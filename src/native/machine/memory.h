@@ -46,7 +46,7 @@ class Buffer {
     bool bound_ = false;
 };
 
-// Bytes of this process' anonymous memory in huge pages; 0 if the kernel does not tell.
+// Bytes of this process' anonymous memory in huge pages; 0 if the kernel does not report them.
 std::size_t huge_bytes();
 
 }  // namespace numascape::machine

@@ -4,7 +4,7 @@
 // effects to the shard (memory_log.h). The placer applies them to the memory that it placed.
 //
 // *Before* a call, `ranges_at_risk` names the pages that the call may remove. Code that stores
-// something by address must move it away now: after the kernel has removed the pages, another
+// something by address must move it away now. After the kernel has removed the pages, another
 // thread may get the same addresses before the caller runs again. *After* a call, and only if it
 // succeeded, `effects_of` says what happened to memory. A call that failed has no effects. What was
 // moved away is then put back, or is harmless where it is.

@@ -54,7 +54,7 @@ void place_now(const Placed& placed);
 // The same for a new mapping of `mapped_bytes` whose pages are all untouched. False if the process
 // has too many mappings; nothing was done then.
 bool place_new(const Placed& placed, std::uint64_t mapped_bytes);
-// Such a mapping is going to be unmapped.
+// Must be called before such a mapping is unmapped.
 void leave(const Block& block);
 
 // Whether the pointer is to memory that was allocated before the real functions were known.

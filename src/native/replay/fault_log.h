@@ -4,9 +4,9 @@
 // and then FaultEntry until the end of the file.
 //
 // On a machine with several nodes, the kernel may balance: from time to time it makes pages in
-// memory inaccessible. The fault at the next access (a hinting fault) tells the kernel who uses the
-// page. The event does not say that a fault is a hinting fault. The recorder therefore also checks,
-// between two rounds of faults, which pages are in memory (`kLook` and the following).
+// memory inaccessible. The fault at the next access (a hinting fault) shows the kernel which thread
+// uses the page. The event does not say that a fault is a hinting fault. The recorder therefore
+// also checks, between two rounds of faults, which pages are in memory (`kLook` and the following).
 //
 // The log may also have samples of accesses, which the processor takes, or which follow from
 // samples of the clock (`kSample` and the following).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells first touches from hinting faults.
+// Distinguishes first touches from hinting faults.
 #pragma once
 
 #include <array>

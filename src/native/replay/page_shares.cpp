@@ -108,8 +108,9 @@ std::vector<PageShares::Share> PageShares::narrow(const std::vector<Share>& shar
             whole = later && share.parts.contains(used) ? &share : whole;
         }
     }
-    // Where a block is, nothing else can be. A sample has the time of the first access that it sums
-    // up. If no block is there yet at this time, the sample belongs to the block that begins next.
+    // Where a block is, there is no other block at the same time. A sample has the time of the
+    // first access that it sums up. If no block is there yet at this time, the sample belongs to
+    // the block that begins next.
     const Share* only = found.empty() ? next : whole;
     return only == nullptr ? found : std::vector<Share>{*only};
 }

@@ -11,8 +11,8 @@
 
 namespace numascape {
 
-// Which parts of shared pages threads used, as samples saw them: this tells how the counts of
-// such a page are divided among its owners.
+// Which parts of shared pages threads used, as samples saw them: this shows how to divide the
+// counts of such a page among its owners.
 class SeenOnPages {
   public:
     // Samples are added in the order of their times. `by_time`: the page has other owners at other
@@ -29,8 +29,8 @@ class SeenOnPages {
         uint32_t thread;
         uint32_t phase;
     };
-    // Whether samples added `by_time` tell how the thread used the page in this phase. Not if it
-    // used the page in very many phases.
+    // Whether samples added `by_time` show how the thread used the page in this phase. They do not
+    // if it used the page in very many phases.
     bool tells(const PhaseOnPage& use) const;
     // The shares in the counts of this phase. `as_seen` are those of all phases: if there are few
     // samples in the phase, these count more.

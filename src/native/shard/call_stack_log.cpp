@@ -112,7 +112,7 @@ uint64_t CallStackLog::told_apart(uint64_t code) const {
     return code ^ loads << 56;
 }
 
-// True if `id` is new. A full table returns false, so the stack has no name.
+// True if `id` is new. False also if the table is full: the identifier then has no record.
 bool CallStackLog::remember(uint64_t id) {
     uint32_t at = static_cast<uint32_t>(id % kSeenEntries);
     for (uint32_t tries = 0; tries < 64; ++tries, at = (at + 1) % kSeenEntries) {

@@ -18,8 +18,9 @@ class PhaseChoice {
     void region_ended(ThreadRecorder& recorder);
     // The program came to a mark; `name` is an address in its memory, or 0.
     void mark_reached(ThreadRecorder& recorder, uint64_t pc, uint64_t name);
-    // Begins the present time slice, if it is not in force. Slices have a length of `every_ns`,
-    // counted from `session_begin` (CLOCK_REALTIME ns). Returns how long the slice still lasts.
+    // Begins the present time slice, if it is not the current phase. Slices have a length of
+    // `every_ns`, counted from `session_begin` (CLOCK_REALTIME ns). Returns how long the slice
+    // still lasts.
     uint64_t follow_clock(ThreadRecorder& recorder, uint64_t session_begin, uint64_t every_ns);
     void after_fork(ThreadRecorder& self);
     // Around a fork, if the fork is known beforehand.
@@ -35,7 +36,7 @@ class PhaseChoice {
     ShardWriter& shard_;
     PhaseLog phases_;
     SpinLock lock_;
-    uint32_t mark_ = 0;       // phase of the mark in force, 0 = none
+    uint32_t mark_ = 0;       // phase of the current mark, 0 = none
     PhaseIdentity region_{};  // the region that runs; kOutside = none
 };
 

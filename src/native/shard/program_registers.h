@@ -3,8 +3,8 @@
 // The general-purpose registers of the program where one of its functions was intercepted.
 // ProgramRegisters: as the hooks push them, lowest address first, without the stack pointer.
 // `argument` are those of the function, frame_pointer is one of them; to_dwarf_order gives all the
-// numbers that unwinding needs. return_address_at tells where the return address is. Each processor
-// has a folder in arch/.
+// numbers that unwinding needs. return_address_at returns where the return address is. Each
+// processor has a folder in arch/.
 #pragma once
 
 #if defined(__x86_64__)

@@ -138,7 +138,7 @@ std::vector<RecordView> ShardReader::records() const {
     return out;
 }
 
-// The ranges of the sparse file with data; the whole file if the file system cannot tell.
+// The ranges of the sparse file with data; the whole file if the file system does not report them.
 std::vector<std::pair<uint64_t, uint64_t>> ShardReader::table_extents(int file,
                                                                       uint64_t size) const {
     std::vector<std::pair<uint64_t, uint64_t>> extents;

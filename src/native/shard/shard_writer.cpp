@@ -42,7 +42,7 @@ bool ShardWriter::open(int shard_file, int tables_file, const char* program, con
     copy_string(header->parent_shard, sizeof header->parent_shard, parent);
     copy_string(header->program, sizeof header->program, program);
     for (unsigned i = 0; i < sizeof kShardMagic; ++i) {
-        header->magic[i] = kShardMagic[i];  // last: a shard without it was never begun
+        header->magic[i] = kShardMagic[i];  // last: a file without it is no shard
     }
     header_ = header;
     owners_ =

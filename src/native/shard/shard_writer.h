@@ -172,7 +172,7 @@ class ShardWriter {
                uint64_t writes, uint64_t pc);
 
     // --- Lines that travel between threads (transfers.cpp).
-    // The thread makes these accesses to a line that was not in its filter and is now.
+    // The thread makes these accesses to a line that was not in its filter until now.
     void use_line(ThreadRecorder& self, uint64_t line, const SharedLines::Access* access,
                   uint32_t accesses);
     // No thread holds lines of the window pages [first, end) any more.

@@ -97,7 +97,7 @@ std::vector<Global> cached_thread_variables(LoadedModule& module) {
     return found;
 }
 
-// Samples do not tell parts of a granule apart: PageParts of src/native/shard/page_parts.h.
+// Samples do not distinguish parts of a granule: see PageParts in src/native/shard/page_parts.h.
 constexpr int kGranuleBits = 4;
 // The name of several variables contains at most this many; if there are more, it ends with
 // "others".

@@ -16,7 +16,7 @@ struct StateExtent {
 inline constexpr uint32_t kMaxStateExtents = 68;
 
 // The memory that the instruction accesses: the header and the requested components. The CPU may
-// leave out components in their initial state; it does not tell when.
+// leave out components in their initial state; it does not report which.
 uint32_t state_extents(uint64_t area, uint64_t asked, bool compacted,
                        StateExtent (&found)[kMaxStateExtents]);
 

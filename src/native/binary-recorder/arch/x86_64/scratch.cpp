@@ -122,7 +122,8 @@ void restore_registers(void* drcontext, const dr_restore_state_info_t& info) {
     }
 }
 
-// The thread is in a stub. Whether or not the inserted code of the block has run, it returns here.
+// If the thread is in a stub, makes it return to the program, whether or not the inserted code of
+// the block has run.
 void leave_return_stub(void* drcontext, dr_mcontext_t& context) {
     if (!in_return_stub(context.pc)) {
         return;

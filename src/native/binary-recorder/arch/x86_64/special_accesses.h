@@ -48,7 +48,7 @@ struct MaskedShape {
 struct SavedState {
     SpecialPlace place;
     bool write;
-    bool compacted;  // by xsavec; for xrstor, the area itself tells
+    bool compacted;  // by xsavec; for xrstor, the area itself says so
 };
 
 // A gather or scatter: each selected lane is an access at base + index * scale.

@@ -3,12 +3,13 @@
 // DynamoRIO looks for places at which it can determine the registers of a thread. It is wrong at
 // some:
 // - In a trace, a return or an indirect jump is compared with its previous target. The register rax
-//   is saved, set to that address, and saved again elsewhere for the comparison. DynamoRIO takes
-//   the second copy for the program's value, so the program would continue with a wrong rax.
+//   is saved, set to that address, and saved again elsewhere for the comparison. DynamoRIO
+//   mistakes the second copy for the program's value, so the program would continue with a wrong
+//   rax.
 // - In the code around a clean call, it reads the registers from the memory in which the call saves
-// them. Before the call has saved them, this memory holds the registers of an earlier call.
-// - In code that was replaced in the meantime, it takes the entry for indirect jumps for the start,
-//   where rax and rcx are still saved.
+//   them. Before the call has saved them, this memory holds the registers of an earlier call.
+// - In code that was replaced in the meantime, it mistakes the entry of indirect jumps for the
+//   start, where rax and rcx are still saved.
 #include "stopped_threads.h"
 
 #include "recorder.h"

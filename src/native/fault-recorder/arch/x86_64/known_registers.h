@@ -14,8 +14,8 @@
 
 namespace numascape {
 
-// Executes arithmetic on registers. What other instructions compute is unknown, and so is what is
-// loaded from memory, unless `loads` reads it.
+// Executes arithmetic on registers. The results of other instructions are unknown. Values from
+// memory are unknown, too, unless `loads` reads them.
 class KnownRegisters {
   public:
     // Reads a number of `bytes` bytes at an address.
