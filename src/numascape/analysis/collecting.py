@@ -6,8 +6,8 @@ from __future__ import annotations
 import polars as pl
 
 MANY_ROWS = 100_000
-"""The rows from which the streaming engine is used. It needs less memory for large tables, but its
-start takes as long as the other engine needs for tens of thousands of rows."""
+"""At or above this number of rows, the streaming engine is used. It needs less memory for large
+tables, but its start takes as long as the other engine needs for tens of thousands of rows."""
 
 
 def collected(query: pl.LazyFrame, rows: int) -> pl.DataFrame:

@@ -50,7 +50,7 @@ def balance(
         float | None,
         typer.Option(
             "--factor",
-            help="The NUMA factor between nodes, if the machine does not tell it. Default: 2.",
+            help="The NUMA factor between nodes, if the machine does not have it. Default: 2.",
             show_default=False,
         ),
     ] = None,
@@ -176,7 +176,7 @@ def balance(
             "--format",
             "-f",
             metavar="NAME",
-            help="The format of GRAPH, if its name does not tell it.",
+            help="The format of GRAPH, if its name does not show it.",
         ),
     ] = None,
     loads: Annotated[

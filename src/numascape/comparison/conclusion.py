@@ -82,7 +82,7 @@ def _unknown(before: RunMeasures, after: RunMeasures) -> str:
         name for name, run in (("first", before), ("second", after)) if run.foreign_share is None
     ]
     return (
-        f"The {' and the '.join(which)} trace cannot tell which accesses go to pages of "
+        f"In the {' and the '.join(which)} trace, it is unknown which accesses go to pages of "
         "other threads."
     )
 
@@ -120,4 +120,4 @@ def _one_sided(comparison: Comparison) -> tuple[int, int]:
 
 
 _RELEVANT = 0.01
-"""Share of the accesses from which a structure without counterpart is worth a sentence."""
+"""At or above this share of the accesses, a structure without counterpart gets a sentence."""

@@ -129,7 +129,7 @@ def _print_touched(console: Console, summary: pl.DataFrame) -> None:
 
 
 def _print_used(console: Console, summary: pl.DataFrame) -> None:
-    """Print the structures of a trace that does not tell threads."""
+    """Print the structures of a trace without threads."""
     rows = []
     for row in summary.iter_rows(named=True):
         what, kind, extent, used, _, share, _, _, where = _cells(row)

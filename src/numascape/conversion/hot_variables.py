@@ -18,8 +18,8 @@ from numascape.conversion.shard_groups import ShardGroup
 from numascape.trace.format import LINE_BYTES, PAGE_BYTES
 
 _MIN_SHARE: Final = 0.005
-"""Share of the accesses, from which a small variable is a structure: half of what the findings
-examine, because samples give estimates."""
+"""At or above this share of the accesses, a small variable is a structure: half of what the
+findings examine, because samples give estimates."""
 
 HOT: Final = pl.Schema(
     {"owner": pl.UInt32(), "page": pl.UInt32(), "address": pl.UInt64(), "seen_share": pl.Float64()}

@@ -4,7 +4,7 @@
 After a fork, both processes map the same pages. The kernel copies a page when one of them writes
 it. So a page that a child reads and never writes is still the page of its ancestor. It is on the
 node where a thread of the ancestor touched it first. If a child writes a part of an instance, the
-instance stays its own: counts do not tell whether it read a page before or after it wrote it.
+instance stays its own: counts do not show whether it read a page before or after it wrote it.
 """
 
 from __future__ import annotations

@@ -96,7 +96,8 @@ class ShardGroup:
     def free_samples(self) -> None:
         """Free the memory of the samples, the largest table of a large process.
 
-        Groups of several processes are small; they keep them, to tell which shard is damaged.
+        Groups of several processes are small. They keep the samples, to find out which shard is
+        damaged.
         """
         if len(self.members) == 1:
             self.__dict__.pop("samples", None)

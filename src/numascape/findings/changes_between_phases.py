@@ -43,7 +43,7 @@ def users_by_phase(
     The phase `filled_in` only fills the structure. How often a phase accesses a page says little:
     a stencil reads each element several times, and one of these reads comes from memory. Therefore
     all phases with at least MIN_PHASE_WORK of the accesses count alike. If less than `least` of the
-    accesses are in phases in which pages have one user, other diagnoses tell more.
+    accesses are in phases in which pages have one user, other diagnoses say more.
     """
     rows = rows.filter(pl.col("phase") != (-1 if filled_in is None else filled_in))
     counts = rows.group_by("phase").agg(count=(pl.col("reads") + pl.col("writes")).sum())

@@ -168,7 +168,7 @@ def of_structure(subject: Subject) -> list[Finding]:
     if subject.owner is Owner.STACK:
         return _present([shared_stack.diagnose(subject)])
     if cache_resident.is_cache_resident(subject):
-        # Small data that threads hand on still goes from cache to cache.
+        # Small data that passes from one thread to another still goes from cache to cache.
         handed = producer_consumer.diagnose(subject)
         return _present([handed or cache_resident.diagnose(subject)])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)

@@ -107,7 +107,7 @@ def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
 
 
 def pages_by_node(placement: pl.DataFrame) -> dict[int, dict[int, int]]:
-    """By structure, the number of its pages on each node, as the kernel told in a recording."""
+    """By structure, the number of its pages on each node, as the kernel reported in a recording."""
     pages: dict[int, dict[int, int]] = {}
     for structure, node, count in placement.group_by("structure", "node").len().iter_rows():
         pages.setdefault(structure, {})[node] = count

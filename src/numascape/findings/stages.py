@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages of the work: parallel regions, marked phases, and teams of threads that live in turn."""
+"""Stages of the work: parallel regions, marked phases, and successive teams of threads."""
 
 from __future__ import annotations
 

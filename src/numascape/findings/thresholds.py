@@ -17,8 +17,9 @@ twice their time, the run would take one percent longer. For findings with a fix
 the accesses to memory that several threads use."""
 
 MIN_SHARED_PAGES = 16
-"""Pages of a structure, from which its accesses count as those to memory that several threads use:
-twice the first cache of a core. Caches answer nearly all accesses to smaller ones."""
+"""At or above this number of pages of a structure, its accesses count as those to memory that
+several threads use: twice the first cache of a core. Caches answer nearly all accesses to smaller
+ones."""
 
 MIN_COMPARED_SHARE = 0.25
 """Smallest share of the run's accesses that those of a structure are compared with. An access that
@@ -33,15 +34,15 @@ HALF_KNOWN_CONFIDENCE = 0.5
 but not who used them."""
 
 MIN_SERIAL_SHARE = initialisation.SERIAL_SHARE
-"""Share of a structure's pages that one thread touched first, from which first touch is serial. The
-prediction has the same number, with its reason."""
+"""At or above this share of a structure's pages that one thread touched first, first touch is
+serial. The prediction has the same number, with its reason."""
 
 MAX_LINES_PER_ACCESS = 1 / 128
 """Largest number of lines from memory per access for a structure to be cache-resident, where lines
 were counted. It is one line when each of its eight words is used 16 times, as in MIN_REUSE."""
 
 MIN_FOREIGN_SHARE = 0.5
-"""Share of the accesses by threads other than the local one, from which a structure counts as
+"""At or above this share of the accesses by threads other than the local one, a structure counts as
 remote: most accesses then come from elsewhere."""
 
 MIN_FAR_SHARE = MIN_FOREIGN_SHARE / 2
@@ -49,9 +50,9 @@ MIN_FAR_SHARE = MIN_FOREIGN_SHARE / 2
 threads that divide the work, it does half itself: half of the rest is then half as much."""
 
 MIN_DOMINANT_SHARE = 0.75
-"""Mean share of a page's busiest thread, from which a structure is partitioned among threads. Two
-threads that share a page evenly have 0.5. A structure with a stencil's halos, or with parts that
-share pages at their ends, has more than 0.75, unless parts are only a few pages long."""
+"""At or above this mean share of a page's busiest thread, a structure is partitioned among threads.
+Two threads that share a page evenly have 0.5. A structure with a stencil's halos, or with parts
+that share pages at their ends, has more than 0.75, unless parts are only a few pages long."""
 
 MAX_EVEN_SHARE_RATIO = 1.75
 """A structure is shared by all when the busiest thread of a page has at most this many times its
@@ -66,16 +67,17 @@ MAX_WRITTEN_SHARE = 0.01
 must be repeated in every copy."""
 
 MIN_INITIAL_BYTES = 4
-"""Bytes of a structure for each write of the thread that touched it first, from which these writes
-are its initialisation, and no part of the work: the smallest usual element of a large array."""
+"""At or above this number of bytes of a structure for each write of the thread that touched it
+first, these writes are its initialisation, and no part of the work: the smallest usual element of a
+large array."""
 
 MAX_PARALLEL_SHARE = 0.95
 """Largest share of a structure's accesses in a phase by one thread, for the phase to count as work
 of several threads."""
 
 MIN_ALONE_SHARE = 0.98
-"""Share of a thread's accesses to a structure while no other thread lived, from which they are no
-parallel work. The rest allows for samples that stand for many accesses."""
+"""At or above this share of a thread's accesses to a structure while no other thread lived, they
+are no parallel work. The rest allows for samples that stand for many accesses."""
 
 MIN_WORK_OF_INITIALISER = 0.5
 """Share of the mean accesses of the other threads that the initialising thread must make after
@@ -100,12 +102,12 @@ cache of server processors since 2010. The other half is for other data. The kin
 does not depend on the machine. The prediction of its gain uses the machine's caches."""
 
 MIN_CACHE_RESIDENT_SHARE = 0.05
-"""Share of the run's accesses from which a cache-resident structure is reported: it is so hot that
-a reader wants to place it."""
+"""At or above this share of the run's accesses, a cache-resident structure is reported: it is so
+hot that a reader wants to place it."""
 
 MIN_CACHE_RESIDENT_BYTES = 128
-"""Smallest size of a cache-resident structure that is reported, and of data that is handed on. Two
-lines or less are a pointer, a lock or a few scalars, which nobody places."""
+"""Smallest size of a cache-resident structure that is reported, and of data that passes from one
+thread to another. Two lines or less are a pointer, a lock or a few scalars, which nobody places."""
 
 SECOND_LEVEL_BYTES = 256 << 10
 """Bytes of all structures with similar reuse that stay in the cache of a core together: the other
@@ -120,12 +122,12 @@ MAX_REUSE_RATIO = 4
 per byte. Loops over arrays of similar reuse evict each other."""
 
 MIN_REUSE = 16
-"""Accesses to each 8 bytes of what a thread uses, from which the data is reused: loading it once is
-then less than a sixteenth of its accesses."""
+"""At or above this number of accesses to each 8 bytes of what a thread uses, the data is reused:
+loading it once is then less than a sixteenth of its accesses."""
 
 MIN_BOUNDARY_SHARE = 0.25
-"""Share of the accesses on pages with several parts, from which it is useful to align parts to
-pages. Below it, these pages cost less than a quarter of what a wrong placement costs."""
+"""At or above this share of the accesses on pages with several parts, it is useful to align parts
+to pages. Below it, these pages cost less than a quarter of what a wrong placement costs."""
 
 MIN_ORDERED_SHARE = 0.9
 """Share of the steps from page to page in which the order of the parts must hold for parts to be
@@ -133,8 +135,8 @@ contiguous. Also the share of a thread's displaced pages that must be on one nod
 have moved. The rest allows for halos."""
 
 MIN_ORDERED_PAGES = 64
-"""Pages of a structure, from which the order of their users tells a rule from chance: 16 pages for
-each of four threads."""
+"""At or above this number of pages of a structure, the order of their users distinguishes a rule
+from chance: 16 pages for each of four threads."""
 
 MIN_PART_ENDS = 0.3
 """Share of the steps from page to page at which the users change, when parts are only a few pages
@@ -144,8 +146,8 @@ MAX_BOUNDARY_USERS = 3.0
 """Largest mean number of users of a page, for contiguous parts that share pages at their ends."""
 
 MIN_FOLLOWED_SHARE = 0.5
-"""Share of the accesses on pages that MIN_WRITERS threads write, from which the lines of these
-pages tell whether the threads have separate parts: they are then most of the work."""
+"""At or above this share of the accesses on pages that MIN_WRITERS threads write, the lines of
+these pages show whether the threads have separate parts: they are then most of the work."""
 
 MAX_SHARED_LINES = 0.25
 """Share of a page's lines that several threads use, up to which the page holds separate parts of
@@ -153,8 +155,8 @@ threads. Parts of 512 bytes that begin anywhere have a line in common with the n
 eighth line."""
 
 MIN_WRITERS = 2
-"""Number of threads that write a page in the work, from which its lines tell whether they share
-data: lines that are only read are not followed."""
+"""At or above this number of threads that write a page in the work, its lines show whether they
+share data: lines that are only read are not followed."""
 
 MIN_LINE_PAIRS = 16
 """Smallest number of times that samples would see two threads in the same line by chance, to decide
@@ -162,8 +164,9 @@ whether threads share lines. With this number, chance gives less than a quarter 
 0.1 % of all cases (Poisson)."""
 
 MAX_LINE_OVERLAP = 0.25
-"""How often samples may see two threads in the same line, relative to chance, if each thread has
-its own parts of a page. Parts of 512 bytes that begin anywhere share a line of eight."""
+"""Ratio of the times that samples saw two threads in the same line to the times by chance, up to
+which each thread has its own parts of a page. Parts of 512 bytes that begin anywhere share a line
+of eight."""
 
 MIN_BYTE_PAIRS = 3.0
 """Smallest number of times that samples would see two threads on the same bytes of a line by
@@ -171,74 +174,76 @@ chance, to decide whether they use the same bytes. With this number, chance give
 5 % of all cases (Poisson)."""
 
 MIN_LINE_OVERLAP = 0.5
-"""The same number, from which threads share the lines of a page, although their shares of pages are
-regular."""
+"""The same ratio, at or above which threads share the lines of a page, although their shares of
+pages are regular."""
 
 MIN_HOME_SHARE = 0.25
-"""Share of a thread's accesses to a structure in one cache line, from which samples show all bytes
-that the thread uses in this line."""
+"""At or above this share of a thread's accesses to a structure in one cache line, samples show all
+bytes that the thread uses in this line."""
 
 MIN_GUEST_SHARE = 0.05
-"""Share of a thread's accesses to a structure in a line that another thread writes, from which this
-line is in its way. Samples of rarer accesses may not have seen all bytes that it uses there."""
+"""At or above this share of a thread's accesses to a structure in a line that another thread
+writes, this line is in its way. Samples of rarer accesses may not have seen all bytes that it uses
+there."""
 
 MIN_SEPARATE_SHARE = 0.25
-"""Share of the pairs of threads that use no common byte of a line, from which padding helps. The
-heads of three producers in one line are separate, although the consumer reads all of them."""
+"""At or above this share of the pairs of threads that use no common byte of a line, padding helps.
+The heads of three producers in one line are separate, although the consumer reads all of them."""
 
 MIN_WRITTEN_SHARE = 0.05
-"""Share of a thread's accesses to a line by code that writes, from which the line is taken from
-others often: each write takes it from all threads that have read it."""
+"""At or above this share of a thread's accesses to a line by code that writes, the line is taken
+from others often: each write takes it from all threads that have read it."""
 
 MIN_FALSE_SHARING = 0.5
 """Share of the lines taken from another thread of which the two threads used different bytes, from
 which padding helps more than sharing less."""
 
 MIN_TRANSFERS_PER_ACCESS = 0.0005
-"""Lines taken from another thread per access of the run, from which they matter. A line from
-another cache takes 50 to 150 ns, other accesses take about 1 ns: this is 2.5 to 7.5 percent."""
+"""At or above this number of lines taken from another thread per access of the run, they matter. A
+line from another cache takes 50 to 150 ns, other accesses take about 1 ns: this is 2.5 to 7.5
+percent."""
 
 MIN_PACKED_SHARE = MIN_TRANSFERS_PER_ACCESS
-"""Share of the run's accesses that other threads can interrupt by taking the line, from which lines
-with separate data of several threads matter. It is the same as for lines that were counted: rare
-accesses, such as one in a thousand, find the line in another cache almost every time."""
+"""At or above this share of the run's accesses that other threads can interrupt by taking the line,
+lines with separate data of several threads matter. It is the same as for lines that were counted:
+rare accesses, such as one in a thousand, find the line in another cache almost every time."""
 
 MIN_WRITTEN_LINES = 0.005
-"""Share of the run's accesses that can take a line with common data from another thread, from which
-lines may be a problem. It is ten times MIN_PACKED_SHARE: data that threads share, such as a lock,
-may be used by one of them for long before the next one takes it."""
+"""At or above this share of the run's accesses that can take a line with common data from another
+thread, lines may be a problem. It is ten times MIN_PACKED_SHARE: data that threads share, such as a
+lock, may be used by one of them for long before the next one takes it."""
 
 MIN_JUDGED = 100
-"""Lines taken from another thread with known bytes, from which the share of false sharing is known
-to within 10 percent points."""
+"""At or above this number of lines taken from another thread with known bytes, the share of false
+sharing is known to within 10 percent points."""
 
 MIN_TRANSFERS = 1000
-"""Number of lines taken from another thread, from which a structure is judged. Fewer lines take
-less than 0.2 ms, which is about the time to start the threads."""
+"""At or above this number of lines taken from another thread, a structure is judged. Fewer lines
+take less than 0.2 ms, which is about the time to start the threads."""
 
 MIN_HOT_RATIO = 1.5
-"""Ratio of the busiest of equally long parts to the mean, from which pages are used unevenly. The
-node of that part then needs 1.5 times the mean time."""
+"""At or above this ratio of the busiest of equally long parts to the mean, pages are used unevenly.
+The node of that part then needs 1.5 times the mean time."""
 
 MIN_PAGES_OF_PART = 4
-"""Used pages for each thread, from which equally long parts of a structure are compared. In shorter
-parts, one busy page decides."""
+"""At or above this number of used pages for each thread, equally long parts of a structure are
+compared. In shorter parts, one busy page decides."""
 
 MAX_HOT_SHARE = 0.25
 """Largest share of the pages that has half of the accesses, for these pages to be hot. A page among
 them is then used three times as often as another one. With even use, it is half of the pages."""
 
 MIN_IMBALANCE = 1.4
-"""Ratio of the busiest thread's accesses in a phase to the mean, from which the load is imbalanced.
-With perfect balance the phase would take at most 1 / 1.4 = 71 % of its time."""
+"""At or above this ratio of the busiest thread's accesses in a phase to the mean, the load is
+imbalanced. With perfect balance the phase would take at most 1 / 1.4 = 71 % of its time."""
 
 MAX_IDLE_RATIO = 0.1
 """Ratio of a thread's accesses to the mean below which it does not take part in the work: it waits,
 coordinates, or touches only the end of a block."""
 
 MIN_COMMON_WORK = 0.5
-"""Share of the accesses of two threads that read, or write, the same structures, from which they do
-the same work, and can share it evenly. The stages of a pipeline do other work."""
+"""At or above this share of the accesses of two threads that read, or write, the same structures,
+they do the same work, and can share it evenly. The stages of a pipeline do other work."""
 
 MAX_CHANGING_SHARE = 0.5
 """Share of a phase's accesses on pages whose users change by chance, above which its load is not
@@ -249,16 +254,17 @@ MIN_PHASE_SHARE = 0.1
 is then two percent of the run."""
 
 MIN_DISPLACED_PAGES = 6
-"""Number of displaced pages of a thread from which it is not chance that they are all on one node.
-With pages interleaved over two nodes, this happens to one thread in 32."""
+"""At or above this number of displaced pages of a thread, it is not chance that they are all on one
+node. With pages interleaved over two nodes, this happens to one thread in 32."""
 
 MIN_USER_SPREAD = 0.015
-"""Variance of a thread's share of a page over pages, relative to its largest possible value, from
-which pages change users. A dynamic schedule repeated r times gives 1/r. More than about 60 changes
-are the same as evenly shared."""
+"""At or above this variance of a thread's share of a page over pages, relative to its largest
+possible value, pages change users. A dynamic schedule repeated r times gives 1/r. More than about
+60 changes are the same as evenly shared."""
 
 MIN_THREADS_OF_CHANCE = 4
-"""Number of threads, from which the users of pages must be random also without one of them."""
+"""At or above this number of threads, the users of pages must be random also without one of
+them."""
 
 MIN_DRAWN_ACCESSES = 128
 """Accesses to a page between two changes of its user, below which threads look up single entries:
@@ -267,40 +273,42 @@ a quarter of the page's words. A schedule or a queue gives a thread a larger par
 MAX_PAGE_WEIGHT = 4.0
 """Accesses to a page, over those to the median page, up to which they count where chance is judged.
 A page with very many accesses has control data or a popular entry, and is not like the others. The
-same for what is handed on: the head and the tail of a ring are on one page."""
+same for data that passes from one thread to another: the head and the tail of a ring are on one
+page."""
 
 MIN_INNER_SHARE = 0.1
-"""Share of the accesses on pages between the ends of instances, from which these pages are enough
-to judge chance without the ends."""
+"""At or above this share of the accesses on pages between the ends of instances, these pages are
+enough to judge chance without the ends."""
 
 MIN_CHANCE_ACCESSES = 0.5
-"""The same number, below which threads share pages by a rule: if each access has a random user, it
-is 1 or more, because a user makes at least one access. With a rule, such as every fourth element,
-each page has the same shares, and it is almost 0."""
+"""Accesses to a page between two changes of its user, below which threads share pages by a rule: if
+each access has a random user, it is 1 or more, because a user makes at least one access. With a
+rule, such as every fourth element, each page has the same shares, and it is almost 0."""
 
 MIN_ROLES = 0.5
-"""Half the sum of the absolute differences between the threads' shares of the reads and of the
-writes, from which some threads produce what others consume. It is 0 if all threads read and write
-alike, and 1 if no thread does both."""
+"""At or above this value of half the sum of the absolute differences between the threads' shares of
+the reads and of the writes, some threads produce what others consume. It is 0 if all threads read
+and write alike, and 1 if no thread does both."""
 
 MIN_HANDED_SHARE = 0.5
-"""Share of the reads by threads that do not write the page, from which most data is handed on."""
+"""At or above this share of the reads by threads that do not write the page, most data passes from
+one thread to another."""
 
 MAX_READS_PER_WRITE = 32
-"""Largest ratio of reads to writes, and of writes to reads, of data that is handed on: each byte is
-read by up to four consumers, or several times by one. A write may have eight bytes, and a read one.
-More reads are of data that is kept."""
+"""Largest ratio of reads to writes, and of writes to reads, of data that passes from one thread to
+another: each byte is read by up to four consumers, or several times by one. A write may have eight
+bytes, and a read one. Data with more reads is used again and again."""
 
 MIN_FILLS = 1.0
-"""Writes to each byte, from which a buffer is filled again and again: filling it once makes at most
-one write per byte."""
+"""At or above this number of writes to each byte, a buffer is filled again and again: filling it
+once makes at most one write per byte."""
 
 MIN_INSTANCES_OF_STREAM = 16
-"""Instances of a structure, from which they follow each other like the blocks of a stream. They
-are then more than a block for each thread of a small team."""
+"""At or above this number of instances of a structure, they follow each other like the blocks of a
+stream. They are then more than a block for each thread of a small team."""
 
 MIN_WAITING_SHARE = 0.5
-"""Share of the accesses to a structure in loops that wait for another thread, from which its
+"""At or above this share of the accesses to a structure in loops that wait for another thread, its
 accesses are no work."""
 
 MAX_BLOCK_RUNS = 3
@@ -309,59 +317,59 @@ in blocks. With blocks, the users change at most three times at a border: before
 at the page with both parts, and after it."""
 
 MIN_TURN_CORRELATION = 0.9
-"""Correlation of the users of pages at a fixed distance, from which parts are dealt out in turn, as
-`schedule(static, 1)` does. It is 1 if all threads have equally many parts."""
+"""At or above this correlation of the users of pages at a fixed distance, parts are dealt out in
+turn, as `schedule(static, 1)` does. It is 1 if all threads have equally many parts."""
 
 MIN_PERIODIC_CORRELATION = 0.5
-"""Correlation of the users of pages at a fixed distance, from which pages are assigned in a regular
-pattern, such as the columns of a matrix."""
+"""At or above this correlation of the users of pages at a fixed distance, pages are assigned in a
+regular pattern, such as the columns of a matrix."""
 
 MIN_USER_DIFFERENCE = 0.1
-"""Half the sum of the absolute differences of two pages' shares by thread, from which their users
-differ."""
+"""At or above this value of half the sum of the absolute differences of two pages' shares by
+thread, their users differ."""
 
 MIN_WRITERS_IN_TURN = 0.5
-"""Share of the threads that write a page, from which its users change if the range of the loop
-does. If a part only becomes shorter at its ends, a page has one or two writers."""
+"""At or above this share of the threads that write a page, its users change if the range of the
+loop does. If a part only becomes shorter at its ends, a page has one or two writers."""
 
 MIN_PHASE_WORK = 0.1
 """Share of a structure's parallel work that a phase must have for its users to be compared with
 those of other phases."""
 
 MIN_MAIN_STAGE = 2 / 3
-"""Share of the work on a structure in one stage, from which this stage alone decides how threads
-share the structure: it then has twice the work of all others together."""
+"""At or above this share of the work on a structure in one stage, this stage alone decides how
+threads share the structure: it then has twice the work of all others together."""
 
 MIN_FILLED_SHARE = 0.5
 """Share of a structure's pages that a phase touched first, above which this phase filled it."""
 
 MIN_CHANGED_SHARE = 0.4
-"""Share of the use of pages that has one main user in one phase and another in the other phase,
-from which the phases divide the work differently. If two threads divide the rows of a matrix in one
-phase and its columns in the other, half of the pages change their user."""
+"""At or above this share of the use of pages that has one main user in one phase and another in the
+other phase, the phases divide the work differently. If two threads divide the rows of a matrix in
+one phase and its columns in the other, half of the pages change their user."""
 
 MIN_DIVIDED_SHARE = 0.5
-"""Share of the accesses in phases in which pages have one user each, from which these phases are
-compared: what happens in the other ones is less important."""
+"""At or above this share of the accesses in phases in which pages have one user each, these phases
+are compared: what happens in the other ones is less important."""
 
 MIN_HUGE_PAGES = 4
-"""Whole 2 MiB pages that a structure has at any address, from which false sharing of them is
-reported. Smaller structures fit into the last-level cache of most server processors."""
+"""At or above this number of whole 2 MiB pages that a structure has at any address, false sharing
+of them is reported. Smaller structures fit into the last-level cache of most server processors."""
 
 MIN_ONE_NODE_SHARE = 0.75
-"""Share of the accesses that the memory of one node serves, from which it is the bottleneck, if
-threads of no node make more than MAX_ONE_NODE_THREADS of them."""
+"""At or above this share of the accesses that the memory of one node serves, it is the bottleneck,
+if threads of no node make more than MAX_ONE_NODE_THREADS of them."""
 
 MAX_ONE_NODE_THREADS = 0.6
 """Largest share of the accesses by threads of one node for the work to be spread over nodes."""
 
 MIN_DISPLACED_SHARE = 0.1
-"""Share of a structure's pages that are not on their first toucher's node, from which this is
+"""At or above this share of a structure's pages that are not on their first toucher's node, this is
 reported as a cause."""
 
 MIN_FULL_NODE_PROBABILITY = 0.8
-"""Probability that a displaced page was touched later than a page in its place, from which the node
-was full. Chance gives 0.5, as for pages that a policy spreads."""
+"""At or above this probability that a displaced page was touched later than a page in its place,
+the node was full. Chance gives 0.5, as for pages that a policy spreads."""
 
 MAX_INTERLEAVED_RATIO = 1.3
 """Ratio of the pages on the fullest node to the mean, up to which pages count as interleaved."""
@@ -376,12 +384,12 @@ MIN_STRUCTURE_SHARE. Also the share of the run time that another fix must save m
 one of a finding, to be advised first."""
 
 MIN_RELEVANT_GAIN = 0.02
-"""Predicted share of the run time, from which a fix matters. The times of two runs of the same
-program often differ by more than this."""
+"""At or above this predicted share of the run time, a fix matters. The times of two runs of the
+same program often differ by more than this."""
 
 MIN_COMPUTING_SHARE = 0.5
-"""Share of the predicted time in which the busiest thread executes accesses, from which the run
-computes more than it waits for memory."""
+"""At or above this share of the predicted time in which the busiest thread executes accesses, the
+run computes more than it waits for memory."""
 
 MAX_SHARED_SHARE = 0.25
 """Share of the accesses to pages that another thread touched first, up to which little is shared.

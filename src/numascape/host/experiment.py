@@ -63,7 +63,7 @@ class ExperimentResult:
 
     `freed` has two numbers of pages that were freed while it ran. kswapd freed the first ones, in
     parallel to the program. The program's own allocations freed the others, and waited for this. 0
-    if the kernel does not tell.
+    if the kernel does not report them.
     """
 
     size: int

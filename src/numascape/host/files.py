@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the nodes of files' pages in memory, and evicts the user's own files.
 
-src/native/host/file_pages.cpp describes for which files the kernel tells this, and why no page is
+src/native/host/file_pages.cpp describes for which files the kernel reports this, and why no page is
 read into memory.
 """
 
@@ -22,7 +22,7 @@ from numascape.installation import installed_file
 
 @dataclass(frozen=True)
 class FilePages:
-    """A file's pages in memory. None: the kernel does not tell, or not to this user.
+    """A file's pages in memory. None: the kernel does not report them, or not to this user.
 
     `nodes` has the number of pages by node, with -1 for unknown nodes. `error` says why the file
     could not be examined.

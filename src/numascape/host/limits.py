@@ -37,7 +37,7 @@ class GroupLimit:
 
 @dataclass(frozen=True)
 class Limits:
-    """`nodes` is None if the kernel does not tell which nodes may be used."""
+    """`nodes` is None if the kernel does not report which nodes may be used."""
 
     group: GroupLimit | None
     nodes: tuple[int, ...] | None

@@ -18,7 +18,7 @@ from numascape.plan.plan import Plan, ThreadRule
 
 @dataclass(frozen=True)
 class ThreadMove:
-    """A thread (`started` tells it from a later one), its CPUs before, and those wanted."""
+    """A thread (`started` distinguishes it from a later one), its CPUs before, and those wanted."""
 
     tid: int
     name: str

@@ -58,7 +58,7 @@ def cached_mapping(path: Path) -> Iterator[Mapping]:
 
 def _why_not(path: Path, error: OSError) -> str:
     if error.errno == errno.EPERM:
-        return f"{path}: the kernel tells its page cache only to its owner, or to root"
+        return f"{path}: the kernel reports its page cache only to its owner, or to root"
     if error.errno == errno.EINVAL:
         return f"{path} is empty or no regular file, or this kernel is older than Linux 5.14"
     return f"{path}: {error.strerror}"

@@ -3,7 +3,7 @@
 
 A step is at most 1280 pages of 4 KiB, and about 20 ms: katalyst-core moves the pages of services in
 such steps (its pull request 477). After each step the kernel is asked where the pages are, because
-the results of move_pages(2) alone do not tell.
+the results of move_pages(2) alone do not show it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from numascape.quantities import bytes_text
 
 
 def notes_of(snapshot: Snapshot) -> list[str]:
-    """Memory in swap, what was estimated, and what this kernel does not tell."""
+    """Memory in swap, what was estimated, and what this kernel does not report."""
     notes = []
     swapped = swapped_bytes(snapshot)
     if swapped:
@@ -20,6 +20,6 @@ def notes_of(snapshot: Snapshot) -> list[str]:
         )
     if not snapshot.huge_told:
         notes.append(
-            "this kernel does not tell which pages are transparent huge pages (Linux 6.7 does)"
+            "this kernel does not report which pages are transparent huge pages (Linux 6.7 does)"
         )
     return notes

@@ -29,8 +29,8 @@ def segments_of(target: TargetProcess, names: Sequence[str]) -> list[Path]:
     """The files of the shared memory with these names, each once.
 
     None if some of the structures are no shared memory, or if this user may not open the files.
-    Also None for explicit huge pages, because the kernel does not tell which of them exist. Raises
-    NumascapeError if a name fits no structure.
+    Also None for explicit huge pages, because the kernel does not report which of them exist.
+    Raises NumascapeError if a name fits no structure.
     """
     mappings = read_mappings(target)
     found: dict[tuple[str, int], Path] = {}

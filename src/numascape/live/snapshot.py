@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the pages and threads of a process are at one moment, as the kernel tells.
+"""Where the pages and threads of a process are at one moment, as the kernel reports.
 
-The process is not stopped, and no page is touched: pagemap tells which pages are in memory, and
-move_pages(2) without target nodes tells the nodes of those.
+The process is not stopped, and no page is touched: pagemap shows which pages are in memory, and
+move_pages(2) without target nodes returns their nodes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Snapshot:
     """A process at one moment; `time_s` is the clock of the day in seconds.
 
     If `every` is above 1, only one in this many windows of 2 MiB was examined. `huge_told`: whether
-    transparent huge pages are told apart. `nodes` has the CPUs of each node.
+    transparent huge pages are distinguished from other pages. `nodes` has the CPUs of each node.
     """
 
     target: TargetProcess

@@ -48,8 +48,8 @@ def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]
     of_part = []
     for number, part in enumerate(snapshot.parts):
         name, kind = (part.name, part.kind) if in_detail else _outline(part)
-        # Variables of one name are told apart by their declarations, and other parts by files; data
-        # of a module are partly in its file's mappings and partly not.
+        # Variables of one name are distinguished by their declarations, and other parts by files;
+        # data of a module are partly in its file's mappings and partly not.
         where = part.source if kind == "global" else part.file
         structure = found.setdefault((name, kind, where), Structure(name, kind, part.file))
         structure.virtual += part.end - part.start

@@ -33,7 +33,7 @@ class Stat:
 
 @dataclass(frozen=True)
 class TargetProcess:
-    """A process. `started` tells it from a later process with the same number."""
+    """A process. `started` distinguishes it from a later process with the same number."""
 
     pid: int
     name: str

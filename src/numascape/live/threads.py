@@ -19,7 +19,7 @@ _WITHOUT_LIMIT: Final = 2 << 20
 class Thread:
     """A thread. `node` is that of the CPU on which it ran last; -1 if unknown.
 
-    `stack_pointer` is 0 if the kernel does not tell it: while the thread runs, and without the
+    `stack_pointer` is 0 if the kernel does not report it: while the thread runs, and without the
     right to trace the process.
     """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _THP = "sys/kernel/mm/transparent_hugepage/enabled"
 _LOAD_SECONDS = 0.2
-# Share of all CPUs' time from which they are busy; the kernel's own work is below it.
+# At or above this share of all CPUs' time, they are busy; the kernel's own work is below it.
 _BUSY = 0.05
 
 

@@ -24,7 +24,7 @@ CpuSet = tuple[Cpu, ...]
 Positive = Annotated[float, Bounds(gt=0)]
 Rows = tuple[tuple[Positive | None, ...], ...]
 
-# From the best source to the worst: measured on this machine, told by its kernel, told by its
+# From the best source to the worst: measured on this machine, reported by its kernel or by its
 # firmware (HMAT: in physical units; SLIT: relative), published for such a machine, given in a file
 # without a source, and assumed.
 ProvenanceKind = Literal["measured", "kernel", "hmat", "slit", "published", "given", "assumed"]

@@ -2,7 +2,7 @@
 """Names the memory of interpreters other than Python's, by their functions and libraries.
 
 An interpreter allocates memory for all objects of a program with the same few functions. Without
-the interpreter's own tables, nothing tells the objects apart, so they are one structure.
+the interpreter's own tables, the objects cannot be distinguished, so they are one structure.
 """
 
 from __future__ import annotations

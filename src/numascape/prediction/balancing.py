@@ -33,7 +33,7 @@ space (twice: taken and released), the page table entry (from the thread that sc
 descriptor (from the thread with the last fault).
 """
 _TENTHS_LOCAL: Final = 7
-"""The number of local faults out of 10 from which the kernel scans more slowly."""
+"""At or above this number of local faults out of 10, the kernel scans more slowly."""
 
 
 @dataclass(frozen=True)

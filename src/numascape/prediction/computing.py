@@ -24,7 +24,7 @@ for an access, most of them 1 to 5 ns."""
 MEMORY_NS: Final = 100.0
 """The time of an access that memory answers, if the core waits for each of them."""
 MIN_COMPUTING_SHARE: Final = 0.5
-"""Share of the CPU time that accesses do not explain, from which a run computes."""
+"""At or above this share of the CPU time that accesses do not explain, a run computes."""
 
 
 def computing_ns(trace: Trace, at_random: int = 0) -> float:

@@ -51,7 +51,7 @@ def worth_copying(trace: Trace) -> list[int]:
 def _read_by_several(trace: Trace, repeated: pl.Series) -> pl.Series:
     """The structures with enough accesses that several threads read, and that may be only filled.
 
-    Their single pages tell whether they are only filled, and whether threads share them.
+    Their single pages show whether they are only filled, and whether threads share them.
     """
     made = pl.col("reads") + pl.col("writes")
     by_thread = (

@@ -24,9 +24,9 @@ from numascape.trace.once import once_per_trace
 from numascape.trace.phase import loose_phases
 
 SERIAL_SHARE: Final = 0.8
-"""Share of a structure's pages that one thread touched first, from which first touch is serial. A
-parallel initialisation by two threads gives 0.5. The rest up to 1 allows for halos, and for parts
-that are filled later."""
+"""At or above this share of a structure's pages that one thread touched first, first touch is
+serial. A parallel initialisation by two threads gives 0.5. The rest up to 1 allows for halos, and
+for parts that are filled later."""
 
 
 @dataclass(frozen=True, eq=False)

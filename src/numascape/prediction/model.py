@@ -44,7 +44,7 @@ LimitKind = Literal["memory", "link", "cores", "thread", "nothing"]
 _STEPS: Final = 40
 _CLOSE: Final = 1e-7
 _BUSY: Final = 0.85
-"""Share of a phase's time from which a busy memory or link is called the limit of the phase:
+"""At or above this share of a phase's time, a busy memory or link is called the limit of the phase:
 threads then mostly wait for it."""
 
 

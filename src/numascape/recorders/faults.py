@@ -24,7 +24,7 @@ def run(session: Session) -> Ended:
 
 
 def run_with_events(session: Session, how: str) -> Ended:
-    """Run the session's program; `how` tells numascape-faults what to record."""
+    """Run the session's program; `how`: options that say what to record."""
     helper = str(installed_file("_recorder/numascape-faults"))
     command = [helper, str(session.folder), how, "--", *session.program]
     ended = run_under_helper(session, command, "-faults")

@@ -180,7 +180,7 @@ def _info(
 def _unseen(watched: _Watched, checks: int) -> list[str]:
     sizes = sorted(watched.regions)
     return [
-        "DAMON, a monitor of the kernel, does not tell which thread accesses memory, nor from "
+        "DAMON, a monitor of the kernel, does not report which thread accesses memory, or from "
         "which source line. All accesses are shown as those of one thread, and all count as reads.",
         "DAMON divides the memory into regions, and checks one page of each region every "
         f"{watched.sample_us // 1000} ms. A page that was accessed once since the last check "

@@ -19,7 +19,7 @@ _SCHEDULED: Final = re.compile(r"(\d+) \d+ (\d+)\n?")
 def switches_often(pid: int, root: Path = Path("/")) -> bool:
     """Whether events of its threads would cost a process much: since it started, on average.
 
-    False if the kernel does not tell.
+    False if the kernel does not report it.
     """
     cpu_ns = switches = 0
     for file in (root / f"proc/{pid}/task").glob("*/schedstat"):

@@ -56,8 +56,8 @@ def place_of(output: Path, launch: Launch | None, ranks: str | None) -> OutputPl
     """The place for a process with this launch; `output` may have {rank}, {host} and {pid}.
 
     A process writes a trace of its own if no launcher started it, if it is the only rank, or if
-    {rank} or {pid} in its name tells the processes apart. Raises NumascapeError if the rank is not
-    known.
+    {rank} or {pid} in its name distinguishes the processes. Raises NumascapeError if the rank is
+    not known.
     """
     text = str(output)
     if "{rank}" in text and launch is None:

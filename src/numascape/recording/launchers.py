@@ -15,10 +15,10 @@ MAX_RANKS = 1 << 24
 
 @dataclass(frozen=True)
 class Launch:
-    """The rank of this process, and the job's size (None if the launcher does not tell it).
+    """The rank of this process, and the job's size (None if the launcher does not say).
 
     All ranks of a job, and no others, have the same `job`. It is empty if the launcher does not
-    tell runs apart.
+    distinguish runs.
     """
 
     launcher: str

@@ -165,7 +165,7 @@ class Lines:
 
     ``begin[s] .. begin[s + 1]`` are the rows of the structure at position ``s`` (S + 1).
     ``estimated`` is how many of the reads and writes are assigned by samples only; 0 if the trace
-    does not tell.
+    does not say.
     """
 
     begin: Column

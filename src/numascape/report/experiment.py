@@ -20,7 +20,7 @@ FORMAT: Final = "numascape-experiment"
 VERSION: Final = 1
 _USUAL: Final = "first touch"
 _ALL_LOCAL: Final = 0.995
-"""Share of local pages from which on nothing is wrong."""
+"""At or above this share of local pages, nothing is wrong."""
 
 
 @dataclass(frozen=True)

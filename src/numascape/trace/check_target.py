@@ -28,8 +28,8 @@ def check_replaceable(target: Path) -> None:
 def check_job(job: Path, part: JobPart) -> None:
     """Raise NumascapeError unless a rank can write its part to the folder `job`.
 
-    If the launcher does not tell runs apart, the rank's part of an earlier run is removed: if this
-    rank died, its part would be taken for one of this run.
+    If the launcher does not distinguish runs, the rank's part of an earlier run is removed. If this
+    rank died, the earlier part would be mistaken for one of this run.
     """
     if job.is_dir() and not job.is_symlink() and _holds_parts_only(job):
         if not os.access(job, os.W_OK | os.X_OK):

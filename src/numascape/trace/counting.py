@@ -74,16 +74,16 @@ def knows_touches(trace: Trace) -> bool:
 
 
 def knows_threads(trace: Trace) -> bool:
-    """Whether the trace tells which thread made an access, or touched a page first."""
+    """Whether the trace has the thread that made an access, or touched a page first."""
     return trace.info.recorder.by_thread
 
 
 def check_knows_threads(trace: Trace, what: str) -> None:
-    """Raise NumascapeError unless the trace tells which threads use the memory; `what` needs it."""
+    """Raise NumascapeError if the trace has no threads of accesses; `what` needs them."""
     if not knows_threads(trace):
         raise NumascapeError(
-            f"{what} needs to know which threads use the memory, but {trace.path} does not tell: "
-            "record without --recorder damon"
+            f"{what} needs to know which threads use the memory, but {trace.path} does not "
+            "contain this: record without --recorder damon"
         )
 
 

@@ -33,7 +33,7 @@ _PART = re.compile(r"rank=(0|[1-9][0-9]{0,8})")
 class JobInfo:
     """The content of job.json, which every rank writes with the same values.
 
-    `job` tells runs apart; it is empty if the launcher does not. `size` is the number of ranks,
+    `job` distinguishes runs; it is empty if the launcher does not. `size` is the number of ranks,
     if known. `recorded` lists the ranks that were asked for, as `0,7,100-107`; empty: all.
     """
 

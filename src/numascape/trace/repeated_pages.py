@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numascape.trace.trace import Trace
 
 MIN_COMMON_PAGES: Final = 0.5
-"""Share of the pages of two threads that both use, from which they have the same part of the work.
-It is less than 1 because of borders, and of pages that only one of them happened to use."""
+"""At or above this share of the pages of two threads that both use, they have the same part of the
+work. It is less than 1 because of borders, and of pages that only one of them happened to use."""
 
 MAX_OTHER_PAGES: Final = 0.5
 """Largest such share for two threads of one team, relative to that of two threads in the same

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 MIN_TEAMS: Final = 3
-"""Number of teams of equal size, from which they repeat the same work. Two teams may be two stages,
-of which the pages tell whether they divide the work alike."""
+"""At or above this number of teams of equal size, they repeat the same work. Two teams may be two
+stages, and then the pages show whether they divide the work alike."""
 
 
 def first_in_places(trace: Trace) -> Mapping[int, int]:

@@ -176,7 +176,7 @@ def test_what_nobody_knows_is_left_out() -> None:
     assert comparison.before.remote_share is None
     assert comparison.before.foreign_share is None
     assert comparison.before.busiest_node is None
-    assert conclusion(comparison).startswith("The first and the second trace cannot tell which")
+    assert conclusion(comparison).startswith("In the first and the second trace, it is unknown")
 
 
 def site(name: str, function: str = "main", file: str = "a.c", line: int = 1) -> StructureKey:

@@ -290,7 +290,7 @@ def _fixes(subject: Subject, together: str, *, walked: bool = False) -> tuple[Fi
         )
     if together:
         return Fix(together, Remedy.DIVIDED), pinned, spread
-    # What tasks only read may be looked up: it does not tell how to divide the work.
+    # Data that tasks only read may be looked up. It does not show how to divide the work.
     only_read = subject.in_tasks and written_share(subject) <= MAX_WRITTEN_SHARE
     if only_read or has_sharing_stage(subject.run.trace, subject.rows):
         return Fix(interleave_pages(subject), Remedy.INTERLEAVED), pinned

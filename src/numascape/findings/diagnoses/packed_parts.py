@@ -75,7 +75,7 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
 def written_by_several(run: Run) -> list[str]:
     """The structures with lines whose same bytes several threads write often, as samples saw it.
 
-    Samples do not tell how often these lines travel. `--traffic` counts it.
+    Samples do not show how often these lines travel. `--traffic` counts it.
     """
     least = MIN_WRITTEN_LINES * run.accesses
     by_structure = sorted(_home_lines(run).partition_by("structure", as_dict=True).items())
@@ -100,7 +100,7 @@ def _in_common(run: Run, lines: pl.DataFrame) -> int:
 def _home_lines(run: Run) -> pl.DataFrame:
     """The rows of lines in which a thread spends much of its time on the structure, and writes.
 
-    With the rows of other threads that use these lines often; `home` and `writes` tell them apart.
+    With the rows of other threads that use these lines often; `home` and `writes` distinguish them.
     """
     seen = run.trace.seen_lines
     every = seen.group_by(_OF_THREAD).agg(every=pl.col("times").sum())

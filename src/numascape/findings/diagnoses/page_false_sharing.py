@@ -44,7 +44,7 @@ _SHARING = (Pattern.SHARED, Pattern.GROUPS, Pattern.CHANGING)
 def diagnose_by_lines(subject: Subject) -> Finding | None:
     """The same where a trace has the cache lines that threads share: parts of any length.
 
-    Counts of pages cannot tell parts of several threads in a page from data that they share.
+    Counts of pages do not distinguish parts of several threads in a page from data that they share.
     """
     if subject.pattern in (Pattern.ONE_THREAD, Pattern.SPLIT):
         return None

@@ -99,7 +99,7 @@ def diagnose(subject: Subject) -> Finding | None:
 
 
 def _is_stream(subject: Subject, handed: Handed) -> bool:
-    """Whether data is handed on repeatedly, and read about once."""
+    """Whether data passes from thread to thread repeatedly, and is read about once."""
     less, more = sorted((handed.reads, handed.writes))
     # The blocks of this kind are smaller than a page.
     small = subject.row["kind"] == "small"
