@@ -7,8 +7,8 @@ group balances its tasks over its own cores. The balancing across groups sees on
 concurrent.futures.Executor can do the work of the groups: a pool of processes, or
 mpi4py.futures.MPIPoolExecutor on all nodes of an MPI job.
 
-Limits of memory are kept as a single search keeps them: if cores exceed them after all groups are
-balanced, tasks move between groups, and as a last resort all tasks are balanced at once.
+Limits of memory are respected as in a single search. If cores exceed them after all groups are
+balanced, tasks move between groups. If this is not enough, all tasks are balanced at once.
 """
 
 from __future__ import annotations

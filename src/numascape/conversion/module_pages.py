@@ -2,7 +2,7 @@
 """Divides the counts of pages of executables and libraries among the variables on them.
 
 A page that several variables share is divided in proportion to their bytes on it, as the replay
-does for heap blocks. But a large variable gets no more per byte than on its own next page.
+does for heap blocks. But a large variable gets at most as much per byte as on its own next page.
 """
 
 from __future__ import annotations
@@ -217,8 +217,8 @@ def _limited_weights(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
 
     The next page belongs to the variable alone. If it has fewer accesses, then most accesses to the
     shared page are to the small variable on it: for example, 256 bytes that all threads read,
-    beside an array that they divide. So the variable gets no more per byte than on the next page.
-    If the next page is not used in the phase, nothing is known, and bytes decide.
+    beside an array that they divide. So the variable gets at most as much per byte as on the next
+    page. If the next page is not used in the phase, the numbers of bytes decide.
 
     Returns (owner, page, phase, variable, weight).
     """

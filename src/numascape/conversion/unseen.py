@@ -102,8 +102,8 @@ def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
 _BLOCKS = "On heap pages with several blocks, samples are divided among the blocks by their bytes."
 _TOUCHES = "The first touch of each page (thread, source line, node) is exact."
 _NO_TOUCHES = (
-    "The first touch of each page is unknown: the threads of the process wait and wake up so often "
-    "that it would cost the process more than the samples to observe their page faults."
+    "The first touch of each page is unknown. The threads of the process wait and wake up very "
+    "often, so recording their page faults would cost more than the samples."
 )
 
 

@@ -28,7 +28,7 @@ class Plots:
     - `structure`: the name of a structure or, if several have this name, its number. None is the
       whole run.
     - `ax`: draw in the area of these axes, which are removed from their figure. The figure should
-    use the constrained layout. `width` and `height` are then those of the axes.
+      use the constrained layout. `width` and `height` are then those of the axes.
     - `phase`: only this phase, by name or number.
     - `grey`: shades of grey for print.
     - `width`, `height`: in centimetres. A height of None is the figure's default.

@@ -162,11 +162,11 @@ def accesses_in_turn(use: PageUse, touchers: Integers | None = None) -> float:
     accesses are no draws, and do not count:
 
     - the additional accesses of the thread that touched a page first, because it created the data.
-    `touchers` are these threads;
+      `touchers` are these threads;
     - the counts of pages with the ends of instances. A block may use a small part of them, and
       they are often estimated, because other blocks are on these pages, too;
     - most accesses to the few pages that are used far more than others, such as the page with the
-    allocator's data.
+      allocator's data.
     """
     inner = _between_ends(use)
     shares, weight = use.shares[inner], use.weight[inner]

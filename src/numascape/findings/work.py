@@ -7,10 +7,11 @@ threads.
 
 Accesses are work if they happen in a parallel region, or in a phase marked by the program, in which
 several threads use the structure. A program that creates its threads itself has no such phases.
-Outside of such phases, the accesses of some threads are left out: of a thread that used the
-structure while no other thread lived; of the thread that touched nearly all pages first, if it does
-not work like the others; and of the main thread, if it uses nearly all pages of a structure while
-each other user has a part.
+Outside of such phases, the accesses of these threads are left out:
+
+- a thread that used the structure while no other thread lived;
+- the thread that touched nearly all pages first, if it does not work like the others;
+- the main thread, if it uses nearly all pages of a structure while each other user has a part.
 """
 
 from __future__ import annotations

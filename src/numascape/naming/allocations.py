@@ -34,8 +34,8 @@ class AllocationName:
 
     `name` is the variable or field that the block goes to. If this is unknown, it is
     `function+line`, or without debug information `function+0xoffset`. `function`, `file` and `line`
-    are those of the frame in which the name was found, or, of a member of an object, in which the
-    member was; `line` is 0 if unknown.
+    are those of the frame in which the name was found, or, for a member of an object, in which the
+    member was found. `line` is 0 if unknown.
     """
 
     name: str
@@ -231,7 +231,7 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
     """`function+line`, a name for a Python programmer, or a symbol of the innermost user's frame.
 
     Functions that are allocators by their name, and those without a name, are skipped if a caller
-    has a name: what a wrapper allocates for all its callers would be one structure.
+    has a name. Otherwise, all that a wrapper allocates for its callers would be one structure.
     """
     objects = python_objects.interpreters_name(frames) or interpreters.interpreter_name(frames)
     if objects is not None:

@@ -44,11 +44,11 @@ class NodeModel:
 
         `traffic` (2 x nodes x nodes) has the lines while several threads work, and while one thread
         works; the row is the threads' node, the column the memory's. `parallelism` is the number of
-        threads that would do the parallel work if all worked equally; with load imbalance, it is
-        lower than the number of threads. The time is the longer one of two: the threads' time to
-        wait for all lines, and the busiest controller's time. A controller is fully used when all
-        cores of its node access it and nothing else. The result is 1 if all lines are local and
-        spread over as many controllers as there are threads for.
+        threads that would do the parallel work in the same time if all worked equally. With load
+        imbalance, it is lower than the number of threads. The time is the longer one of two: the
+        threads' time to wait for all lines, and the busiest controller's time. A controller is
+        fully used when all cores of its node access it and nothing else. The result is 1 if all
+        lines are local and spread over as many controllers as there are threads for.
         """
         total = traffic.sum()
         if not total:

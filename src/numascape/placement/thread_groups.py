@@ -60,10 +60,11 @@ def possible_groups(
 ) -> list[ThreadGroups]:
     """Candidate divisions of the program's `threads` among nodes, simple ones first.
 
-    They are: in order of creation over all cores; by shared memory over the same number of cores on
-    all nodes, as many as needed; and by shared memory over all cores. No core gets more threads
-    than necessary. `work` is the threads' accesses, `every` the number of threads of the trace,
-    `node_of` the position of each of the target's nodes in the machine.
+    The first divides threads in order of creation over all cores. The second divides them by shared
+    memory, over as many cores as needed, the same number on each node. The third divides them by
+    shared memory over all cores. No core gets more threads than necessary. `work` is the threads'
+    accesses, `every` the number of threads of the trace, `node_of` the position of each of the
+    target's nodes in the machine.
     """
     shared = _sharing(uses, threads, every)
     busy = work >= BUSY * work.mean()

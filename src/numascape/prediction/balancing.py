@@ -40,10 +40,10 @@ _TENTHS_LOCAL: Final = 7
 class BalancingKernel:
     """The kernel's default settings, and the assumed cost of a fault and of a move.
 
-    `fault_s` is the time of a fault, without waiting for cache lines of other threads' CPUs. If a
-    fault on a shared page is from another node than the page's previous fault, the thread's next
-    `deferred_faults` faults on shared pages move nothing: 16 in Linux 3.13 and 3.14, the only
-    versions with this rule.
+    `fault_s` is the time of a fault, without waiting for cache lines of other threads' CPUs.
+    `deferred_faults` is for a rule of Linux 3.13 and 3.14 alone, where it is 16. If a fault on a
+    shared page is from another node than the page's previous fault, this many next faults of the
+    thread on shared pages move nothing.
     """
 
     scan_delay_s: float = 1.0
@@ -207,8 +207,8 @@ def _not_deferred(
 ) -> Floats:
     """The probability for each thread that its fault on a shared page may move the page.
 
-    A fault may move the page if none of the thread's last `deferred` faults on shared pages was on
-    a page whose previous fault was from another node.
+    The thread's last `deferred` faults on shared pages decide. For each of them, the previous fault
+    on its page must have been from the same node.
     """
     missed = np.bincount(thread, part * elsewhere, threads)
     shared = missed + np.bincount(thread, part * other, threads)

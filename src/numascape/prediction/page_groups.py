@@ -2,8 +2,8 @@
 """Puts pages that are placed in the same way into groups, so that many predictions are quick.
 
 A prediction adds up amounts of pages. So pages of one structure can be one row if they are on the
-same node, and if each remedy in question moves all of them to the same node. What is not a sum (how
-much threads share of the fetches of a page) is computed before, from single pages.
+same node, and if each remedy in question moves all of them to the same node. One quantity is not a
+sum: how much of the fetches of a page threads share. It is computed before, from single pages.
 """
 
 from __future__ import annotations

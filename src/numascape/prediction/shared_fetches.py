@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates how often memory sends the cache lines of threads that share a last-level cache.
 
-A recorder models a separate cache for each thread. If threads that share a real cache read the same
-lines at about the same time, the first thread fetches them from memory, and the others find them in
-the cache or wait for the same fetch. A trace contains no times of accesses, so the result is
-between two bounds: each line is fetched once for all threads of the cache, or once for each thread.
-docs/prediction.md derives them.
+A recorder models a separate cache for each thread. Threads that share a real cache may read the
+same lines at about the same time. The first thread then fetches them from memory, and the others
+find them in the cache or wait for the same fetch. A trace contains no times of accesses. So the
+result is between two bounds: each line is fetched once for all threads of the cache, or once for
+each thread. docs/prediction.md derives the bounds.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def last_level_caches(position: npt.NDArray[np.int64], speeds: Speeds) -> npt.ND
 
     `position` is the position of each thread's node in the machine, or -1. If a node has several
     such caches, its threads are divided among them in order, so that neighbours share a cache. A
-    thread without a node has its own cache, and so has each thread if the machine has no known
-    shared cache.
+    thread without a node has its own cache. If the machine has no known shared cache, each thread
+    has its own.
     """
     threads = len(position)
     own = np.arange(threads)
@@ -61,12 +61,12 @@ def fetched_together(demand: Demand, caches: npt.NDArray[np.int64]) -> Floats:
     """The smallest share of each row's lines that comes from memory if threads share caches.
 
     The lower bound of the lines of a page that a cache fetches is the maximum of two numbers. The
-    first is that of the thread that fetches most, so lines that one thread fetches repeatedly all
-    count. The second is all lines of the page once per repetition of the phase (limited by the sum
-    of the threads' lines), so fetches in different repetitions do not count as shared. Only threads
-    that do not write the page share fetches, because a write removes lines from other caches. For
-    the same reason, the page must not be written more than once per repetition, which allows one
-    thread to fill it.
+    first is the lines of the thread that fetches most. So all lines that one thread fetches
+    repeatedly count. The second is all lines of the page once per repetition of the phase, but not
+    more than the sum of the threads' lines. So fetches in different repetitions do not count as
+    shared. Only threads that do not write the page share fetches, because a write removes lines
+    from other caches. For the same reason, the page must not be written more than once per
+    repetition, which allows one thread to fill it.
     """
     result = np.ones(len(demand.page))
     pages = demand.pages.height

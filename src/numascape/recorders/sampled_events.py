@@ -45,8 +45,8 @@ _PRECISE: Final = 2  # the address is that of the counted instruction
 class SampledEvent:
     """An event for perf_event_open(2); with a `frequency` of 0, each `period`-th is a sample.
 
-    With a `period_of_threads`, the clock of each CPU is sampled, and only if the kernel does not
-    permit this, that of each thread with the other period.
+    With a `period_of_threads`, the clock of each CPU is sampled. If the kernel does not permit
+    this, the clock of each thread is sampled with this other period.
     """
 
     name: str

@@ -2,9 +2,9 @@
 """The samples recorder: accesses are sampled, and our runtime logs allocations meanwhile.
 
 The samples of perf have addresses, but no names for blocks on the heap. Here the samples come from
-the same events of the processor, or from a clock, and the preloaded runtime of the compiled
-recorder logs each allocation, so that every sample belongs to a structure. Page faults are
-recorded, too: first touches are exact.
+the same events of the processor, or from a clock. The preloaded runtime of the compiled recorder
+logs each allocation, so that every sample belongs to a structure. Page faults are recorded, too:
+first touches are exact.
 """
 
 from __future__ import annotations

@@ -66,9 +66,9 @@ def parse_cache(text: str) -> ModelledCache:
 def cache_of_thread(machine: Machine, cpus: Collection[int]) -> ModelledCache:
     """One thread's part of the machine's caches if each of `cpus` runs a thread.
 
-    The size is the thread's share of the last level plus its share of the level below, because the
-    last level of current CPUs keeps few of the lines that the level below has. If CPUs differ,
-    the smallest share counts. Raises NumascapeError if the machine's caches are unknown.
+    The size is the sum of the thread's shares of the last level and of the level below. The last
+    level of current CPUs contains few of the lines that the level below has. If CPUs differ, the
+    smallest share counts. Raises NumascapeError if the machine's caches are unknown.
     """
     data = [cache for cache in machine.caches if cache.kind in ("data", "unified")]
     levels = sorted({cache.level for cache in data}, reverse=True)[:2]

@@ -2,8 +2,8 @@
 """The content of a report as plain data, without anything about its appearance.
 
 A report is a run (one dictionary for JSON), lists of structures and phases, and long tables of
-columns that all structures share. Sums are exact at every level of folding: the sum over the cells
-of a structure in a phase is that over its rows in the trace's ``accesses`` table.
+columns that all structures share. Sums are exact at every level of folding: the cells of a
+structure in a phase have the same sum as its rows in the trace's ``accesses`` table.
 
 In the shapes below, S is the number of whole structures, E of all entries (whole structures, then
 single instances of some), T of threads, P of phases, N of nodes.

@@ -7,11 +7,11 @@ Layout of the block before compression (little endian):
     offset 4   JSON, UTF-8    the report; a column is {"at", "length", "bytes", "delta"}
     then       columns        at = offset from the end of the JSON text
 
-A column of n unsigned integers of b bytes is stored as b planes of n bytes, the lowest bytes
-first: neighbouring counts differ in their low bytes only, so the high planes compress to almost
-nothing. With ``delta`` the differences to the previous value (zigzag: 0, -1, 1, -2, ... become
-0, 1, 2, 3, ...) are stored instead. The whole is compressed with zlib and written in base64,
-which has no character that could end a script element.
+A column of n unsigned integers of b bytes is stored as b planes of n bytes, the lowest bytes first.
+Neighbouring counts differ in their low bytes only, so the high planes compress to almost nothing.
+With ``delta`` the differences to the previous value (zigzag: 0, -1, 1, -2, ... become 0, 1, 2, 3,
+...) are stored instead. The whole is compressed with zlib and written in base64, which has no
+character that could end a script element.
 """
 
 from __future__ import annotations

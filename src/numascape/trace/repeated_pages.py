@@ -2,9 +2,9 @@
 """Threads with the same place in successive teams, recognised by the pages that they use.
 
 Two teams can be two stages, or divide the same work in the same way, for example to fill an array
-and to compute. The lifetimes of threads do not always show their teams: a thread of a short team
-may end before the next one is created, and a program that waits for the results of threads, but not
-for their ends, creates the next team while they still live.
+and to compute. The lifetimes of threads do not always show their teams. A thread of a short team
+may end before the next one is created. A program may wait for the results of threads, but not for
+their ends, and create the next team while they still exist.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def by_pages(trace: Trace, created: pl.DataFrame) -> dict[int, int]:
     """For each thread of repeated teams: the thread of the first team that has its place.
 
     `created` are rows of the trace's threads, of one process without its main thread. All of them
-    must be in teams of one size, in the order of their creation; the last team may be incomplete:
-    the last repetition may end after its first stage.
+    must be in teams of one size, in the order of their creation. The last team may be incomplete,
+    because the last repetition may end after its first stage.
     """
     ordered = created.sort("os_tid")
     sizes = [size for size in _sizes(ordered.height) if _follow_each_other(ordered, size)]

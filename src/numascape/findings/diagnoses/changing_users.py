@@ -195,7 +195,7 @@ def _taken_by_tasks(subject: Subject) -> bool:
     """Whether OpenMP's tasks or sections decide which thread uses a page.
 
     After few repetitions, a page has a few users, as with groups; after many, all threads use it
-    alike. What is only read may be shared within a task: then its users are all threads.
+    alike. Data that is only read may be shared within a task: then its users are all threads.
     """
     if not subject.in_tasks:
         return False
@@ -208,7 +208,7 @@ def _taken_by_chunks(subject: Subject) -> bool:
     """Whether a dynamic schedule decides, also that of a loop which calls the code of the work.
 
     After few repetitions, a page has a few users, as with groups; after many, all threads use it
-    alike, but make many accesses in turn. What is only read may be shared within a chunk.
+    alike, but make many accesses in turn. Data that is only read may be shared within a chunk.
     """
     if not subject.in_dynamic_loop:
         return False
