@@ -3,11 +3,11 @@
 // Memory is in bytes.
 
 export interface NodeUse {
-  /** -1, the last one: pages whose node the kernel does not tell. */
+  /** -1, the last one: pages whose node the kernel does not report. */
   node: number;
   anonymous: number;
   files: number;
-  /** Of both, in pages of 2 MiB or more; null: this kernel does not tell it. */
+  /** Of both, in pages of 2 MiB or more; null: this kernel does not report it. */
   huge: number | null;
   /** Threads that ran last on a CPU of the node. */
   threads: number;

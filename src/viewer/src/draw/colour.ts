@@ -34,7 +34,7 @@ export function accessRamp(theme: Theme): Uint32Array {
   return ramp;
 }
 
-/** Maps an access density in (0, largest] to 0 .. 1; what is not 0 is never drawn as 0. */
+/** Maps an access density in (0, largest] to 0 .. 1. A density above 0 is never drawn as 0. */
 export function intensity(value: number, largest: number, scale: Scale): number {
   if (value <= 0 || largest <= 0) return 0;
   if (scale === "linear") return Math.min(1, value / largest);

@@ -64,7 +64,7 @@ function compare(p: ComparedStructure, q: ComparedStructure, key: ChangeKey): nu
   return Math.abs(changeOf(p, key) ?? 0) - Math.abs(changeOf(q, key) ?? 0);
 }
 
-/** What B has more than A; undefined if one of them is unknown. */
+/** The value of B minus that of A; undefined if one of them is unknown. */
 export function changeOf(
   { sides: [a, b] }: ComparedStructure,
   key: Exclude<ChangeKey, "name">,

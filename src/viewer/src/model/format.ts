@@ -44,7 +44,7 @@ export function bytes(value: number): string {
   return `${digits}${THIN}${units[unit]}`;
 }
 
-/** A share of 1 as percent; what is not 0 is never shown as 0. */
+/** A share of 1 as percent. A value above 0 is never shown as 0. */
 export function share(value: number): string {
   const percent = value * 100;
   if (percent === 0) return `0${THIN}%`;
@@ -53,7 +53,7 @@ export function share(value: number): string {
   return value < 1 ? `>${THIN}99.9${THIN}%` : `100${THIN}%`;
 }
 
-/** A share of 1 as percent for sentences: without decimals, unless these are all that matters. */
+/** A share of 1 as percent for sentences: with decimals only below 1 % and above 99.5 %. */
 export function percent(value: number): string {
   const isRounded = (value >= 0.01 && value < 0.995) || value >= 1;
   return isRounded ? `${whole(value * 100)}${THIN}%` : share(value);

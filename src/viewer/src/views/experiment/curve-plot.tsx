@@ -25,7 +25,7 @@ const HEIGHT = 250;
 const MARGIN = { left: 58, right: 16, top: 10, bottom: 26 };
 /** Pixels between two names of sizes. */
 const APART = 74;
-/** Ways are told apart without colours, too. */
+/** Ways can be distinguished without colours, too. */
 const DASHES = ["", "7 4", "2 3", "9 3 2 3", "14 4"];
 
 export function dashesOf(way: number): string {

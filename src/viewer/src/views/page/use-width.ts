@@ -11,7 +11,7 @@ export function useWidth<E extends HTMLElement>(): [RefObject<E>, number] {
     follow();
     const sizes = new ResizeObserver(follow);
     sizes.observe(element.current!);
-    // Observers of sizes are not told of the width of the paper.
+    // Observers of sizes are not called with the width of the paper.
     const paper = window.matchMedia("print");
     paper.addEventListener("change", follow);
     return () => {

@@ -105,7 +105,7 @@ export function severalNodes({ traffic }: Report): boolean {
   return traffic.nodes.length > 1;
 }
 
-/** Only a trace of accesses tells whether pages are remote for their users. */
+/** Only a trace of accesses shows whether pages are remote for their users. */
 function knowsRemote(report: Report): boolean {
   return severalNodes(report) && seesAccesses(report.run) && knowsThreads(report.run);
 }
