@@ -14,7 +14,7 @@ export function csvOf({ columns, rows }: CsvTable): string {
   return `\ufeff${lines.join("\r\n")}\r\n`;
 }
 
-/** Text that a spreadsheet would read as a formula; names come from programs that are not trusted. */
+/** Text that a spreadsheet reads as a formula; names come from programs that are not trusted. */
 const FORMULA = /^[\s\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 function field(value: CsvValue): string {
