@@ -29,7 +29,8 @@ def shared_accesses(per_thread: pl.DataFrame, threads: int) -> CountArray:
     thread = used["thread"].to_numpy().astype(np.intp)
     count = used["count"].to_numpy().astype(np.float64)
     matrix = np.zeros(threads * threads)
-    # Pair each row with the row `apart` rows below it, as long as any such pair is of one page.
+    # Pair each row with the row that is `apart` rows below it. A pair counts if both are of one
+    # page.
     here: Indices = np.arange(len(page))
     apart = 0
     while len(here):

@@ -60,7 +60,7 @@ class Job:
     def scan(self, table: str) -> pl.LazyFrame:
         """The table of this name of all parts as a lazy frame, with the column `rank`.
 
-        Its values are not checked; those of one rank are, in `job.rank(3).accesses`.
+        Its values are not checked. `job.rank(3).accesses` checks the values of one rank.
         """
         former = FORMER_NAMES.get(table, table)
         name = table if any(self.path.glob(f"rank=*/{table}.parquet")) else former

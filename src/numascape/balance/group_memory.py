@@ -2,7 +2,7 @@
 """The memory of tasks and cores while groups of nodes are balanced (hierarchy.py).
 
 Groups see less than the whole: a chunk of tasks has one sum of memory, and the tasks of a group
-may not fit into its own cores. The limits here are therefore aims that can always be kept. The
+may not fit into its own cores. The limits here are therefore goals that can always be met. The
 limits of the whole mapping are checked, and kept, at the end.
 """
 

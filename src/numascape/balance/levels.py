@@ -25,8 +25,8 @@ from numascape.machine.core_latencies import CoreLatencies
 MAX_PLACES = 4096
 """A target needs the square of its nodes as factors: 128 MiB."""
 _STEP: Final = 2.0
-"""Assumed: a message costs twice as much as on the level inside. Published latencies between cores
-rise 1.3 to 5 times from a level to the next."""
+"""Assumed: a message costs twice as much as on the next finer level. Published latencies between
+cores rise 1.3 to 5 times from a level to the next."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ def measured_costs(
 ) -> tuple[Target, LevelCosts]:
     """The target of one host with measured factors between its nodes, and the costs by level.
 
-    Each is the median of the pairs of cores of its kind, in units of the quickest level; at least
-    that of the level inside, because other programs disturb measurements. A message within a core
-    moves no cache line, so it costs nothing. Where no pair was measured, a level costs as much as
-    the one inside, and nodes keep their factors. Raises NumascapeError if the latencies are not
-    those of the machine.
+    Each is the median of the pairs of cores of its kind, in units of the quickest level. It is at
+    least that of the next finer level, because other programs disturb measurements. A message
+    within a core moves no cache line, so it costs nothing. If no pair was measured, a level costs
+    as much as the next finer one, and nodes keep their factors. Raises NumascapeError if the
+    latencies are not those of the machine.
     """
     ns = _by_core(target, latencies)
     cores = np.arange(target.cores)

@@ -110,7 +110,7 @@ def target_of_machine(machine: Machine, factor: float | None = None) -> Target:
 
 
 def several_hosts(target: Target, hosts: int, factor: float) -> Target:
-    """The target this many times; a message between two hosts costs `factor` of one within a node.
+    """A copy of the target for each host; a message between hosts costs `factor` of one in a node.
 
     The cores of a host are numbered one after the other. CPU numbers are those of each host.
     """

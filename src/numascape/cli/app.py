@@ -36,7 +36,7 @@ _VERBS: Final = (
     "move",
     "tune",
 )
-# Likewise; these have verbs of their own.
+# The same for verbs that have verbs of their own.
 _GROUPS: Final = ("machine", "host")
 # Options after the program's name belong to the program, with or without `--` before it.
 _OF_PROGRAM: Final = {"allow_interspersed_args": False}

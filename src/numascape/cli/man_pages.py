@@ -38,7 +38,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _value(parameter: Any) -> str:
-    """What follows the name of an option; nothing for one that is only named."""
+    """The placeholder of an option's value; empty if the option has no value."""
     if getattr(parameter, "is_flag", False) or getattr(parameter, "count", False):
         return ""
     name = parameter.metavar or parameter.name.upper().replace("_", "-")

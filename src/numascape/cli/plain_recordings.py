@@ -44,8 +44,8 @@ def _readers(options: Iterable[NamedOption]) -> dict[str, tuple[str, Callable[[s
 def plainly_asked(arguments: Sequence[str]) -> RecordRequest | None:
     """What a command line asks for, if it is a plain one of `record`; None: Typer must parse it.
 
-    Plain are `numascape record OPTIONS -- PROGRAM ARGUMENTS` and the same without `--`, with values
-    that are not joined with their options.
+    Plain command lines are `numascape record OPTIONS -- PROGRAM ARGUMENTS`, and the same without
+    `--`. Their values are not joined with the options.
     """
     if arguments[:1] != ["record"]:
         return None

@@ -23,7 +23,7 @@ def conclusion(comparison: Comparison) -> str:
 
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:
-    """In what the conditions of the two runs differ, a sentence each."""
+    """A sentence for each difference between the conditions of the two runs."""
     before, after = comparison.before, comparison.after
     found = []
     if before.counts != after.counts:

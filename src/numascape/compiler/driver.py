@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Compiler:
-    """One of the commands: the environment's `variable` names the compiler, or else `names` do."""
+    """A command; its compiler is that of the environment's `variable`, or one of `names`."""
 
     def __init__(
         self,

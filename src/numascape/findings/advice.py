@@ -85,7 +85,7 @@ def initialise_in_parallel(subject: Subject) -> str:
 
 
 def _without_loop(subject: Subject, like: str) -> str:
-    """Advise where no loop is known that fills it and could run in parallel.
+    """Advise if no loop is known that fills it and could run in parallel.
 
     The first touch may be in a function that a loop calls, in the C library, or in a file that may
     not be read.

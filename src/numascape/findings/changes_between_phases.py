@@ -38,7 +38,7 @@ class Change:
 def users_by_phase(
     rows: pl.DataFrame, filled_in: int | None, least: float = MIN_DIVIDED_SHARE
 ) -> Change:
-    """Compare the main users of pages in a phase in which pages have one user with other phases.
+    """Compare the main users of pages in a phase with one user per page, and in other phases.
 
     The phase `filled_in` only fills the structure. How often a phase accesses a page says little:
     a stencil reads each element several times, and one of these reads comes from memory. Therefore

@@ -53,8 +53,8 @@ def _without(work: pl.DataFrame, touched: pl.DataFrame, stages: pl.DataFrame, ke
 
     `stages` has `key`, stage, and whether the stage ran once. A stage fills a structure if it
     mainly writes, and other stages, of several threads, make at least as many accesses. It must
-    touch nearly all pages first, or the other stages only read, such as a table that threads build
-    in memory that its constructor touched.
+    touch nearly all pages first, or the other stages must only read. For example, threads build a
+    table in memory that its constructor touched.
     """
     own = touched.filter(pl.col("structure").is_in(work["structure"].unique().implode()))
     pages = (

@@ -218,7 +218,7 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
 
 
 def _without_consequences(found: Sequence[Finding]) -> list[Finding]:
-    """Leave out that lines travel with the same bytes, if threads hand pages to each other.
+    """Leave out true sharing of lines, if pages go from thread to thread anyway.
 
     These findings say why, and their fix is the one for the lines, too.
     """

@@ -114,7 +114,8 @@ def page_use(rows: pl.DataFrame) -> PageUse:
     counts_here = np.flatnonzero(busy[thread] & (count > 0))
     number, count = number[counts_here], count[counts_here]
     column = (np.cumsum(busy) - 1)[thread[counts_here]]
-    # The row in the matrix of each number, and one of the table's rows of each page.
+    # For each page number, one of the table's rows (`example`), and the row in the matrix
+    # (`position`).
     example = np.full(bound, -1, np.int64)
     example[number] = counts_here
     present = np.flatnonzero(example >= 0)

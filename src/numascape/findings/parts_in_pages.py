@@ -45,8 +45,8 @@ def are_divided_differently(subject: Subject) -> bool:
 def has_regular_parts(subject: Subject) -> bool:
     """Whether all threads write all pages by a rule, so that each has its own parts of a page.
 
-    Threads that write the same elements must agree on an order, and then it is mostly chance who
-    writes which page how often.
+    Threads that write the same elements must agree on an order. Then mostly chance decides how
+    often each thread writes a page.
     """
     if subject.pattern is not Pattern.SHARED:
         return False

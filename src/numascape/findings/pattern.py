@@ -56,7 +56,7 @@ def pattern_of(use: PageUse) -> Pattern:
         return Pattern.SHARED
     if parts_in_turn(use):
         return Pattern.PARTS_IN_TURN
-    # If random threads look entries of all pages up, there are no groups, although each thread may
+    # If random threads look up entries of all pages, there are no groups, although each thread may
     # use a part more than the others do.
     common = use.users_per_page >= MIN_ORDERED_SHARE * len(use.threads)
     return Pattern.SHARED if common and looked_up(use) else Pattern.GROUPS
@@ -121,8 +121,8 @@ def users_change(use: PageUse) -> bool:
         return False
     if randomness(use) < MIN_USER_SPREAD or not _in_no_order(use):
         return False
-    # If it is chance who uses a page, this is so for all threads, and not only for one of them,
-    # such as the only one that writes.
+    # If chance decides who uses a page, it decides for all threads. Otherwise, only one thread
+    # differs, such as the only one that writes.
     return len(use.threads) < MIN_THREADS_OF_CHANCE or others_change(use)
 
 

@@ -20,7 +20,7 @@ _COUNT = (pl.col("reads") + pl.col("writes")).sum()
 def has_sharing_stage(trace: Trace, rows: pl.DataFrame) -> bool:
     """Whether all threads of a stage use all pages alike: no division of the work fits this stage.
 
-    For example, tasks put points in order, and then other threads look points up. Stages with less
+    For example, tasks sort points, and then other threads look up points. Stages with less
     than a tenth of the work do not count, and a program with one stage has no such stage. Only
     teams of threads count; `rows` are the work on a structure.
     """
@@ -32,7 +32,7 @@ def has_sharing_stage(trace: Trace, rows: pl.DataFrame) -> bool:
 
 
 def looks_up_in_main_stage(trace: Trace, rows: pl.DataFrame) -> bool:
-    """Whether random threads look entries of all pages up in the stage with most of the work.
+    """Whether random threads look up entries of all pages in the stage with most of the work.
 
     Whatever smaller stages do, the structure is then shared by all.
     """

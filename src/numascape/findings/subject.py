@@ -91,7 +91,8 @@ class Subject:
         if not self.rows.height:
             return Pattern.ONE_THREAD
         found = kept_with(self.run.trace, ("pattern", self.structure), lambda: pattern_of(self.use))
-        # Which thread looks up an entry next is chance, also if all of them look up all entries.
+        # Chance decides which thread looks up an entry next, also if all of them look up all
+        # entries.
         shared = found is Pattern.CHANGING and self.looked_up
         if found in (Pattern.CHANGING, Pattern.GROUPS):
             shared = shared or looks_up_in_main_stage(self.run.trace, self.rows)

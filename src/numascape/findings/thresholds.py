@@ -22,8 +22,9 @@ several threads use: twice the first cache of a core. Caches answer nearly all a
 ones."""
 
 MIN_COMPARED_SHARE = 0.25
-"""Smallest share of the run's accesses that those of a structure are compared with. An access that
-a cache answers takes about 1 ns, others take 5 to 100 ns."""
+"""The accesses of a structure are compared with those to memory that several threads use, but with
+at least this share of the run's accesses. An access that a cache answers takes about 1 ns, others
+take 5 to 100 ns."""
 
 MIN_FIRST_TOUCH_RATIO = 2.0
 """Ratio of the pages that a thread touched first to the mean over threads. From this ratio on, some
@@ -88,9 +89,9 @@ MAX_WORK_OF_INITIALISER = 4.0
 something else than they do, for example a check."""
 
 MIN_WORK_AFTER_FILL = 1.0
-"""Accesses of other threads or phases, over those of threads that filled a structure together, from
-which filling is no part of the work: each element is then used at least once after it is written.
-"""
+"""At or above this ratio of the accesses of other threads or phases to those of threads that filled
+a structure together, filling is no part of the work: each element is then used at least once after
+it is written."""
 
 MAX_PART_OF_PAGES = 0.6
 """Share of the used pages below which a thread has its own part. Two halves with an overlap are a
@@ -195,8 +196,8 @@ MIN_WRITTEN_SHARE = 0.05
 from others often: each write takes it from all threads that have read it."""
 
 MIN_FALSE_SHARING = 0.5
-"""Share of the lines taken from another thread of which the two threads used different bytes, from
-which padding helps more than sharing less."""
+"""At or above this share of the lines taken from another thread of which the two threads used
+different bytes, padding helps more than sharing less."""
 
 MIN_TRANSFERS_PER_ACCESS = 0.0005
 """At or above this number of lines taken from another thread per access of the run, they matter. A

@@ -83,8 +83,8 @@ class _Vectors:
 def program_sums(sums: pl.DataFrame) -> pl.DataFrame:
     """The sums of the memory that the program decides on, with shares of the accesses to it.
 
-    Waiting for messages is many accesses to the memory of MPI and to stacks, and differs from run
-    to run.
+    A rank that waits for messages makes many accesses to the memory of MPI and to stacks, and their
+    number differs from run to run.
     """
     accesses = (pl.col("reads") + pl.col("writes")).cast(pl.Float64)
     return sums.filter(pl.col("owner") == Owner.PROGRAM.value).with_columns(

@@ -148,7 +148,7 @@ def shared_names(trace: Trace) -> dict[int, str]:
 
 
 def _objects(trace: Trace) -> pl.DataFrame:
-    """What instances are mapped shared: structure, instance, object, object_page."""
+    """The instances that are mapped shared: structure, instance, object, object_page."""
     instances = trace.instances
     if "object" not in instances.columns:
         return pl.DataFrame(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ranks of a host as one trace: all their threads, and shared memory as one structure.
 
-What concerns a whole machine (predictions, comparisons, figures) needs all ranks that run on it.
+Predictions, comparisons and figures are about a whole machine, so they need all ranks on it.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def parse_maps(text: str) -> list[Mapping]:
         is_range = start < end <= _LARGEST and start % PAGE_BYTES == 0 and end % PAGE_BYTES == 0
         if not is_range or (found and start < found[-1].end):
             continue
-        # Nobody can have touched memory without access; runtimes reserve terabytes of it.
+        # Memory without access has no pages that were touched; runtimes reserve terabytes of it.
         if match[3].startswith("---"):
             if found and start == found[-1].end and int(match[6]) == 0:
                 found[-1] = replace(found[-1], reserved_end=end)

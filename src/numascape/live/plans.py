@@ -63,7 +63,7 @@ class Move:
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether an undo file can name the pages: not if this process maps them."""
+        """Whether an undo file can name the pages; false if this process maps them."""
         return self.file is None and self.owner is None
 
 

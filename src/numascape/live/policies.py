@@ -25,8 +25,8 @@ STAYS: Final = -1
 # Large parts are interleaved in blocks of a transparent huge page. The kernel moves such a page,
 # and a large folio of page cache, as one; smaller blocks would move it several times.
 LARGE_BLOCK: Final = 2 << 20
-# A part with fewer blocks per node would lie unevenly, and is interleaved page by page. Blocks
-# count from address 0, so that tensors, many of which follow each other, lie evenly together.
+# A part with fewer blocks per node would be spread unevenly, so it is interleaved page by page.
+# Blocks count from address 0, so that many consecutive tensors together are spread evenly.
 _BLOCKS_PER_NODE: Final = 2
 _LAST: Final = np.uint64((1 << 64) - 1)
 _LARGE_TENSOR: Final = 2 * LARGE_BLOCK

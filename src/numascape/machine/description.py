@@ -189,7 +189,7 @@ class Machine:
 
 
 def same_nodes(one: Machine, other: Machine) -> bool:
-    """Whether both have nodes of the same numbers, and the same of these have CPUs.
+    """Whether both have the same numbers of nodes, and the same nodes have CPUs.
 
     What was observed on the nodes of one machine then also makes sense on the other machine.
     """

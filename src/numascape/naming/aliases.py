@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds what a variable stands for that is another name of an object, in C++ and Rust.
+"""Finds the object of which a variable is another name, in C++ and Rust.
 
 In `for (Shard &shard : shards) shard.slots.resize(n);`, the memory is that of `shards[].slots`. In
 `Shard &shard = shards[k];`, it is that of `shards[k].slots`.

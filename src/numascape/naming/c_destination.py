@@ -112,7 +112,7 @@ def _without_call(
 
 
 def find_by_calls(source: Source, wanted: DestinationQuery) -> Destination | None:
-    """Find the destination by all calls of the function `wanted.callee`, or that are given it.
+    """Find the destination by all calls of the function `wanted.callee`, or with it as an argument.
 
     `std::thread(f, std::ref(parts[k]))` and `std::async(f, k)` call `f` in a thread. Their other
     arguments are those of `f`. None if the calls have different destinations; elements of an array

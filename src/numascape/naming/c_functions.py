@@ -167,7 +167,7 @@ def _field_declarations(body: Node) -> Iterator[Node]:
 
 
 def sole_allocating_member(root: Node, row: int, class_name: str) -> str:
-    """The member that the constructor which the compiler writes for a class allocates.
+    """The member that a class allocates in the constructor that the compiler writes.
 
     The code of such a constructor has the line of the class. Empty if no class of this name begins
     there, or if more than one member has an initialiser that calls something.

@@ -17,7 +17,7 @@ _COMPREHENSION = r"<(listcomp|setcomp|dictcomp|genexpr)>$"
 _ADDS = {"append", "appendleft", "add", "insert", "put", "setdefault", "extend"}
 _VIEWS = {"reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "T", "data"}
 TEMPORARY = "temporary of "
-"""What the name of an array begins with that is only a part of the value of a variable."""
+"""The beginning of the name of an array that is only a step on the way to a variable's value."""
 _MAX_ANCESTORS = 100
 _LARGEST_FILE = 4 << 20  # a parsed file takes 100 times its size
 
@@ -117,7 +117,7 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
 
 
 def _keeps(frame: PythonFrame) -> bool:
-    """Whether a library's function does not hand the memory to its caller, as far as is known."""
+    """Whether a library's function keeps the memory, and does not return it, as far as is known."""
     tree = _read(frame.file) if frame.line else None
     statement = None if tree is None else _statement_at(tree, frame.line)
     if tree is None or statement is None:
@@ -299,7 +299,7 @@ def _of_statement(
 
 
 def _returned_as(tree: _Tree, statement: ast.stmt, name: str) -> int | None:
-    """The element of its function's result that the variable is; -1 if it is the result."""
+    """The index of the variable among the results of its function; -1 if it is the only result."""
     function = _function_around(tree, statement)
     if function is None:
         return None

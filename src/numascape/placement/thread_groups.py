@@ -126,7 +126,7 @@ def _sharing(uses: Sequence[StructureUse], threads: Integers, every: int) -> Flo
 
 
 def _core_choices(core_node: Integers, workers: int) -> list[Integers]:
-    """The sets of cores to try: the first few of each node, such that all are used; all."""
+    """The sets of cores to try: as many of each node as the threads need, and all cores."""
     within: Integers = np.zeros(len(core_node), np.int64)
     for node in np.unique(core_node):
         within[core_node == node] = np.arange((core_node == node).sum())

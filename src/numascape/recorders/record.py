@@ -196,7 +196,8 @@ def convert_session(session: Session, target: Path, progress: Progress) -> Trace
     """
     try:
         progress("Converting what was recorded")
-        # Only here: a program starts sooner, and where nothing is converted, nothing is loaded.
+        # Imported here, so that a program starts sooner. If nothing is converted, nothing is
+        # loaded.
         from numascape.conversion.convert import convert
         from numascape.trace.write import write_trace
         from numascape.trace.write_part import write_part

@@ -60,7 +60,7 @@ _Key = tuple[int | str, ...]
 
 @dataclass
 class _Watched:
-    """The known state of the process; each thing is noted once, with the last time before it."""
+    """The known state of the process; a change is noted once, with the time of the look before."""
 
     pid: int
     events: list[Event] = field(default_factory=list)

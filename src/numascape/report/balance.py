@@ -175,7 +175,7 @@ def _grouped(matrix: Floats) -> list[list[float]]:
 
 
 def simulations(mapped: Mapped) -> list[Simulation | None]:
-    """Iterations before and after each mapping, as many mappings as are quick enough."""
+    """Iterations before and after each mapping. Mappings that would take too long are left out."""
     graph = mapped.problem.graph
     events = sum(BEFORE_AND_AFTER) * (graph.tasks + 2 * graph.messages)
     return [

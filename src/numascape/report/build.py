@@ -196,7 +196,7 @@ def _loops(
 
 @dataclasses.dataclass(frozen=True)
 class _Measured:
-    """What of a run does not depend on the machine: its pages, and the structures shown."""
+    """The parts of a report that do not depend on the machine: pages, and the structures shown."""
 
     recorded: Trace
     files: SourceFiles | None

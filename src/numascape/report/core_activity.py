@@ -50,7 +50,7 @@ def activity_of(run: Simulation, cores_per_row: int, parts: int) -> Activity:
 
 
 def join_activities(parts: list[Activity]) -> Activity:
-    """The cells of several, one after the other."""
+    """The cells of several activities, one after the other."""
     parts = parts or [no_activity()]
     return Activity(
         np.concatenate([one.work for one in parts]),

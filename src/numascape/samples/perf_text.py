@@ -126,7 +126,7 @@ def _sample(
             return None
         kind = _kind_of_operation(int(number, 16)) or kind
         source = _level(described)
-        # After the words of the last part; no word looks like a number.
+        # The fields after the words of the last part; words do not look like numbers.
         rest = " ".join(itertools.dropwhile(_is_word, described.rpartition("|")[2].split()))
     words = rest.split()
     latency = None

@@ -24,13 +24,15 @@ work. It is less than 1 because of borders, and of pages that only one of them h
 
 MAX_OTHER_PAGES: Final = 0.5
 """Largest such share for two threads of one team, relative to that of two threads in the same
-place: otherwise, the places in a team have no parts of their own."""
+place. Above it, the places in a team have no parts of their own."""
 
 MAX_LIFE_TOGETHER: Final = 0.5
-"""Share of the shorter of two lives, up to which two threads hardly lived at the same time."""
+"""The time in which two threads both exist, as a share of the shorter lifetime, up to which one of
+them can follow the other in the same place."""
 
 _MAX_USERS: Final = 0.75
-"""Share of the threads above which the users of a page say nothing about places in teams."""
+"""If more than this share of the threads use a page, its users show nothing about places in
+teams."""
 
 _MAX_CYCLE: Final = 256
 """Largest number of threads of a team, if the last team may be incomplete: to limit the time."""
@@ -67,9 +69,9 @@ def by_pages(trace: Trace, created: pl.DataFrame) -> dict[int, int]:
 
 
 def _teams_alike(common: Floats, profiles: Floats, size: int) -> list[int]:
-    """The numbers of the teams that do the same as the others: on their pages, or structures.
+    """The numbers of the teams that do the same work as the others, by pages or structures.
 
-    Among teams that look entries of a table up, one may have built it: that is another stage.
+    Among teams that look up entries of a table, one may have built it: that is another stage.
     """
     threads = len(common)
     same = np.zeros(threads)  # the largest share in common with a thread in the same place

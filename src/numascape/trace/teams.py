@@ -51,7 +51,7 @@ def _places(trace: Trace) -> dict[int, int]:
 
 
 def by_lives(created: pl.DataFrame) -> dict[int, int]:
-    """The places in three or more teams of a size, in which most threads are.
+    """The places in teams of one size, if there are three or more, and most threads are in them.
 
     `created` are rows of a trace's table, of one process without its main thread.
     """

@@ -15,7 +15,7 @@ from typing import Final
 
 from numascape.errors import NumascapeError
 
-# A signal ends the waiting for the command so soon.
+# A signal ends the waiting for the command within this time.
 _LOOK_S: Final = 0.1
 
 

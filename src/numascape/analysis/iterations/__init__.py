@@ -26,9 +26,9 @@ _DEPENDENCE_FINDERS: dict[str, tuple[frozenset[str], Callable[[Node], str]]] = {
 class ParallelLoop:
     """The outermost loop around a line whose iterations are independent.
 
-    `line` is its first line, or 0 if there is none; then `reason` says why the innermost loop's
-    iterations depend on each other, such as "may change `sum`, which the next iteration reads":
-    the page puts "it" before this. `around` are the first lines of all loops around the line, the
+    `line` is its first line, or 0 if there is none. Then `reason` says why the innermost loop's
+    iterations depend on each other, such as "may change `sum`, which the next iteration reads". The
+    page puts "it" before this. `around` are the first lines of all loops around the line, the
     outermost first.
     """
 

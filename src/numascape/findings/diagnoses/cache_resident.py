@@ -26,11 +26,11 @@ from numascape.quantities import bytes_text, percent
 def is_cache_resident(subject: Subject) -> bool:
     """Whether each thread's part stays in its cache and is used again and again.
 
-    What only fits into a cache that cores share, because the recorded input is small, does not
-    count. If lines from memory were counted, they decide. Otherwise the model is that a cache holds
-    the structures with most accesses per byte, and of structures with a similar number either all
-    or none. A structure that fits, and is much smaller than these, causes hardly any lines from
-    memory in either case.
+    A structure that only fits into a cache that cores share does not count: it fits because the
+    recorded input is small. If lines from memory were counted, they decide. Otherwise, a model
+    decides: a cache contains the structures with most accesses per byte. Of structures with a
+    similar number, it contains all or none. A structure that fits, and is much smaller than these,
+    causes hardly any lines from memory in either case.
     """
     if not subject.rows.height:
         return False

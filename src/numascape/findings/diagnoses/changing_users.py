@@ -42,7 +42,7 @@ def diagnose(subject: Subject) -> Finding | None:
     change = _change(subject)
     if change.share >= MIN_CHANGED_SHARE:
         return _between_phases(subject, change)
-    # Where pages have one user each, their users decide, and not those of few lines.
+    # If pages have one user each, the users of pages decide, and not the users of a few lines.
     if subject.pattern is not Pattern.SPLIT and are_divided_differently(subject):
         return _other_lines(subject)
     if has_own_lines(subject):
@@ -130,9 +130,9 @@ def _taken_by_time(subject: Subject) -> Finding:
 def _with_range(subject: Subject) -> Finding | None:
     """The range of the divided loop moves, and most threads write each page.
 
-    In one run of the loop, each element has one writer. So a page with all threads as writers has
-    other ones in other runs, as in an elimination whose active part shrinks. A schedule or tasks
-    that give work to free threads change the users in any range.
+    In one run of the loop, each element has one writer. So if most threads write a page, the page
+    has other writers in other runs of the loop, as in an elimination whose active part shrinks. A
+    schedule or tasks that give work to free threads change the users in any range.
     """
     if subject.pattern not in (Pattern.SHARED, Pattern.GROUPS, Pattern.CHANGING):
         return None
@@ -165,7 +165,8 @@ def _change(subject: Subject) -> Change:
     if subject.rows["phase"].n_unique() < 2:
         return Change()
     filled = filled_in(subject)
-    # If the pages of the whole run have random users, a phase with one user each explains it.
+    # If pages have random users in the whole run, phases in which they have one user may be the
+    # cause, however few accesses these phases have.
     least = 0.0 if subject.pattern is Pattern.CHANGING else MIN_DIVIDED_SHARE
     return kept_with(
         subject.run.trace,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads use separate bytes of the same cache lines, as samples show: false sharing of lines.
 
-At least one of them writes. Another one may only read, such as the pointers in its own element of
-an array, while the owner of the next element counts.
+At least one of them writes. Another one may only read. For example, it reads the pointers in its
+own element of an array, while another thread counts in the next element.
 
 How often a line really travels depends on the times of the accesses, and is counted only with
 `record --traffic`. With this count, travelling_lines decides, with one exception: if there were
@@ -73,7 +73,7 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
 
 
 def written_by_several(run: Run) -> list[str]:
-    """The structures with lines whose same bytes several threads write often, as samples saw it.
+    """The structures with lines of which several threads often write the same bytes, by samples.
 
     Samples do not show how often these lines travel. `--traffic` counts it.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Some threads fill the pages again and again, and other threads read what these wrote.
 
-A ring of messages or the buffers between the stages of a pipeline are used so. Each value must go
-from one thread to another, wherever its page is; therefore the nodes of the threads matter, and
-those of the pages do not.
+A ring of messages is used in this way, or the buffers between the stages of a pipeline. Each value
+must go from one thread to another, wherever its page is. Therefore the nodes of the threads matter,
+and those of the pages do not.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def diagnose(subject: Subject) -> Finding | None:
 def _fixes(subject: Subject) -> tuple[Fix, ...]:
     """Put each group on one node if its threads are always the same; else spread the pages.
 
-    What is only read can have a copy on each node. What random threads look up cannot be divided.
+    Data that is only read can have a copy on each node. Data that random threads look up cannot be
+    divided.
     """
     copies = () if written_share(subject) > MAX_WRITTEN_SHARE else (_copy(subject),)
     divided = () if subject.looked_up else (Fix(use_contiguous_parts(subject), Remedy.DIVIDED),)

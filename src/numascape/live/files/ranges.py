@@ -15,7 +15,7 @@ _LAYER: Final = re.compile(r"(?:^|\.)(?:blk|blocks?|layers?|h)\.([0-9]{1,6})(?:\
 
 
 class DamagedHeaderError(Exception):
-    """The header of a file does not keep the rules of its format."""
+    """The header of a file violates the rules of its format."""
 
 
 @dataclass(frozen=True)
