@@ -37,8 +37,7 @@ struct Options {
     // Iterations until the next balance. A migration that balance does not need must have saved its
     // price by then.
     double iterations = 1.0;
-    // How much a unit of communication cost counts against the price of migrations; 0: only caps
-    // do.
+    // The weight of communication cost against the price of migrations; 0: only the caps count.
     double communication_weight = 1.0;
     // A factor on the work of the search: with more work, it tries more mappings.
     double effort = 1.0;

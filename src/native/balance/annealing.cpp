@@ -100,8 +100,8 @@ class Annealing {
         }
     }
 
-    // Moves all tasks of the core that share the task's block: only then, the core's memory
-    // shrinks.
+    // Moves all tasks of the core that share the task's block, because otherwise the core's memory
+    // does not shrink.
     void move_sharers(Task t, Core from, Core to) {
         const double before = energy(), moved = state_.migration_excess();
         sharers_.clear();

@@ -12,8 +12,8 @@ namespace numascape::balance {
 // shorter than its own core was. After that, exchanges of two items reduce the rest.
 void shorten_cores(SearchState& state, const TimeLimit& limit);
 
-// Moves items away from nodes whose memory is exceeded; then tasks, or all tasks of a core that
-// share a block, away from cores whose memory is exceeded: to others with room for them. The memory
+// Moves items away from nodes whose memory is exceeded. Then moves tasks, or all tasks of a core
+// that share a block, from cores whose memory is exceeded to cores with room for them. The memory
 // of cores is known for single tasks only (the finest level).
 void mend_memory(SearchState& state, const TimeLimit& limit);
 

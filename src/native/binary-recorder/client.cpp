@@ -318,7 +318,7 @@ void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, Threa
                            slot_offset + static_cast<unsigned>(slot) * 8, into);
 }
 
-// With kStorageRegister, because asking for the address of the storage costs a system call.
+// Uses kStorageRegister, because asking for the address of the storage costs a system call.
 void write_thread_slot(ThreadSlot slot, const void* value) {
     const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
     write_storage(at, reinterpret_cast<uint64_t>(value));

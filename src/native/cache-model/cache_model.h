@@ -10,8 +10,8 @@
 // not, the code puts the line into the filter and into a queue of lines that *wait* for the cache.
 // The cache processes all lines of the queue together: work on one set then overlaps with work on
 // the next, and the program's registers are saved only once. A line that leaves the cache also
-// leaves the filter. Until then it counts as present. This makes the cache seem larger, by the
-// lines that can wait: at most 1/64.
+// leaves the filter. Until then it counts as present. So waiting lines make the cache seem larger,
+// by at most 1/64.
 //
 //   +kFilter      u32[2^kMaxFilterBits]    present lines: the low half of their number; 0: none
 //   +kDirtyLines  the same again            dirty lines
@@ -151,8 +151,8 @@ class CacheModel {
     }
     static constexpr uint32_t kMinWideWords = 8;
 
-    // Sets begin at multiples of a power of two, so that one of the usual sizes is one line of the
-    // real cache; and at multiples of vectors.
+    // The size of a set is a power of two, so that a set of a usual size is one line of the real
+    // cache, and sets begin at multiples of vectors.
     static uint32_t row_words(const CacheShape& shape) {
         uint32_t words = 4;
         while (words < shape.ways) {

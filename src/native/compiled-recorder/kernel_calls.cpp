@@ -16,7 +16,8 @@
 
 using namespace numascape;
 
-// A function of the same name and arguments as the C library's, which the system call has, too.
+// A function with the name and the arguments of the C library's function. Its system call has the
+// same arguments.
 #define FOLLOWED(result, name, number, parameters, ...)          \
     NUMASCAPE_EXPORTED result name parameters {                  \
         static result(*real) parameters = nullptr;               \

@@ -16,11 +16,12 @@ struct Assembly {
 
 // --- arch/
 
-// Subtracts the third operand from the counter at the first plus the second. If the counter runs
-// out, calls kBlockPushedSymbol. Returns the table, the first operand, which the call may change.
+// Subtracts the third operand from the counter at the sum of the first and the second. If the
+// counter runs out, calls kBlockPushedSymbol. Returns the table, the first operand, which the call
+// may change.
 Assembly count_block_assembly();
-// Subtracts the third operand from the word that lies `within` bytes in the page counter at the
-// first plus the second. If the counter was zero, calls kTouchPushedSymbol with the fourth.
+// Subtracts the third operand from the word that lies `within` bytes in the page counter at the sum
+// of the first and the second. If the counter was zero, calls kTouchPushedSymbol with the fourth.
 Assembly count_page_assembly(uint64_t within);
 
 }  // namespace numascape::pass

@@ -33,7 +33,8 @@ inline bool failed(const void* mapping) {
 // unmap memory, and map there again later, so nothing of the recorder may come to this place
 // meanwhile. Pages of the program must also stay within one 2^40 window.
 inline constexpr uint64_t kOwnMappings = 0x0e00'0000'0000;
-// Hidden: the linker would make it unique, and a library with a unique symbol is never unloaded.
+// Hidden, because the linker would otherwise make it unique, and a library with a unique symbol is
+// never unloaded.
 __attribute__((visibility("hidden"))) inline std::atomic<uint64_t> next_own_mapping{kOwnMappings};
 
 // A place for a mapping of this many bytes, where nothing was mapped before.
@@ -42,8 +43,8 @@ inline void* own_place(size_t bytes) {
     return reinterpret_cast<void*>(next_own_mapping.fetch_add(rounded));
 }
 
-// At the recorder's own place. Each library that this code is linked into counts its places from
-// the same one, so others may have been there before; the next place is then far away.
+// Maps at the recorder's own place. Each library that contains this code begins with the same
+// place. If another library has used it, the next place to try is far away.
 inline void* map_at_own_place(size_t bytes, int flags, int file, uint64_t offset) {
     constexpr int kTries = 64;
     constexpr uint64_t kFar = uint64_t{1} << 32;

@@ -96,7 +96,8 @@ long query_mapping(uint64_t address, MappingQuery& query) {
 }  // namespace
 
 bool is_own_place(uint64_t address) {
-    // Other libraries of ours may count their places from the same one (map_at_own_place in os.h).
+    // All libraries of ours begin with the same place (map_at_own_place in os.h), so this is room
+    // for several.
     constexpr uint64_t kRoom = 0x40'0000'0000;
     // The places of DynamoRIO's mappings, and of what it maps at fixed addresses, are in its
     // patches; that of the code that releases a thread is in release_thread.cpp.

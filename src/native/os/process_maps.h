@@ -8,8 +8,8 @@
 
 namespace numascape {
 
-// What a shared mapping is of, in all processes that map it: a file, or memory that the kernel
-// numbers like one (anonymous shared memory; for System V, `inode` is the segment's id).
+// The object that a shared mapping maps, the same in all processes: a file, or memory that the
+// kernel numbers like a file (anonymous shared memory; for System V, `inode` is the segment's id).
 struct MappedObject {
     uint64_t device;  // major number << 32 | minor number, and kSegmentOfSystemV
     uint64_t inode;   // 0: not known

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Asks `numascape run` for the rule of a call stack. Names need debug information and sources,
-// which do not belong into the process of the program. Nothing here allocates memory.
+// which do not belong in the process of the program. Nothing here allocates memory.
 #pragma once
 
 #include <cstddef>

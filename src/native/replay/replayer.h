@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state of a replay: what the events so far have made of the memory of the process.
+// The state of a replay: the memory of the process after the events that were replayed so far.
 #pragma once
 
 #include <vector>

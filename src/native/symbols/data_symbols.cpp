@@ -37,7 +37,7 @@ std::map<std::uint64_t, DataSymbol> data_symbols(const LoadedModule& module, Sto
     }
     std::map<std::uint64_t, DataSymbol> symbols;
     for (const auto& [address, chosen] : best) {
-        // The names come from a string table, terminated there.
+        // The names are NUL-terminated, because they come from a string table.
         symbols[address] = {address, chosen.size, readable_name(chosen.name.data())};
     }
     return symbols;

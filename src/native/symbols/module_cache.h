@@ -48,7 +48,8 @@ class ModuleCache {
     const std::optional<std::vector<Global>>& globals() const { return globals_; }
     void set_globals(std::vector<Global> globals);
 
-    // Writes what was added, if it is worth it. Errors are ignored: the next recording reads again.
+    // Writes the new entries, if there are enough of them. Errors are ignored: the next recording
+    // reads again.
     void save() const;
 
   private:
