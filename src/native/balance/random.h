@@ -42,8 +42,8 @@ void shuffle(T& items, Random& random) {
     }
 }
 
-// Visits ranges [begin, end) of `block` numbers below `size` each, in random order. Numbers that
-// are close often are neighbours in the graph, and what is read of neighbours stays in the cache.
+// Visits ranges [begin, end) of `block` numbers below `size` each, in random order. Items with
+// close numbers are often neighbours in the graph, so their data are in the cache.
 template <typename Visit>
 void visit_shuffled_blocks(std::size_t size, std::size_t block, Random& random, Visit&& visit) {
     std::vector<std::uint32_t> blocks((size + block - 1) / block);

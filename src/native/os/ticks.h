@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Time in ticks of the time-stamp counter. A thread may forbid itself to read the counter
-// (PR_SET_TSC), and so do all threads and programs that it starts. Our code then permits it for the
-// moment of its own reading.
+// (PR_SET_TSC). All threads and programs that it starts inherit this. Our code then permits it for
+// the moment of its own reading.
 //
 // Included by os.h alone.
 #pragma once

@@ -18,8 +18,8 @@ from numascape.installation import installed_file
 
 TriadPolicy = Literal["first-touch", "bind", "interleave"]
 _SECONDS: Final = 3600
-# By default, Open MPI refuses to run as root or with more processes than cores, and binds
-# processes, which the program does itself. These variables are for version 4, then 5. Other
+# By default, Open MPI refuses to run as root, or with more processes than cores. It also binds
+# processes, but the program does this itself. These variables are for version 4, then 5. Other
 # launchers ignore them.
 _LAUNCHER: Final = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",

@@ -6,7 +6,7 @@ export interface ShownNode {
   memory: string;
   /** As ranges; empty: it has none. */
   cpus: string;
-  /** Of its CPUs, those that may be used, if not all. */
+  /** The CPUs that may be used, if these are not all of them. */
   allowed: string;
   caches: string;
 }

@@ -131,7 +131,7 @@ export function changed(state: PageState, change: Partial<PageState>): PageState
     next.instance !== state.instance ||
     next.order !== state.order;
   if (moved && !("view" in change)) next.view = null;
-  // As exact as the address, so that a link restores exactly the same picture.
+  // Rounded as in the address, so that a link restores exactly the same picture.
   if (next.view && next.view !== state.view) next.view = roundedView(next.view);
   return next;
 }

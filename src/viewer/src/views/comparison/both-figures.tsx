@@ -94,7 +94,7 @@ function useSide(report: Report, position: number): FigureData {
   return useFigureData(report, position, matrixOf(report, position));
 }
 
-/** With single pages, where the page is served; a view beyond the structure's end needs none. */
+/** The data for the view, with single pages if the page is served. */
 function useVisible(data: FigureData, view: Viewport): FigureData {
   const { length, threads } = data.matrix;
   return useDetail(data, inside(view, { width: length, height: threads })).data;

@@ -73,7 +73,7 @@ export function ComparisonPage({ comparison }: { comparison: Comparison }) {
   );
 }
 
-/** The reports in what the reader wants to count, if both have it. */
+/** The reports, in memory lines if the reader chose these and both reports have them. */
 function useCounted({ reports }: Comparison, count: string): [Report, Report] {
   return useMemo(() => {
     const [a, b] = reports;

@@ -112,7 +112,7 @@ export function AccessChoices({ report }: { report: Report }) {
   );
 }
 
-/** The machine's page size is a choice of its own only where it is neither of the two others. */
+/** The machine's page size is offered only if it differs from both other sizes. */
 function pageUnits(counted: number): readonly (readonly [PageUnit, string])[] {
   const own = show.bytes(counted);
   if (counted === 4096) {

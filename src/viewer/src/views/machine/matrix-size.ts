@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Nodes from which on only their numbers fit, and nodes from which on paper has only colours. */
+/** At or above DENSE nodes, only their numbers fit. At or above MANY, paper has only colours. */
 const DENSE = 6;
 const MANY = 17;
 
