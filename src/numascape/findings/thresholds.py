@@ -184,8 +184,7 @@ bytes that the thread uses in this line."""
 
 MIN_GUEST_SHARE = 0.05
 """At or above this share of a thread's accesses to a structure in a line that another thread
-writes, this line is in its way. Samples of rarer accesses may not have seen all bytes that it uses
-there."""
+writes, this line is in its way. Samples of rarer accesses may not show all of its bytes."""
 
 MIN_SEPARATE_SHARE = 0.25
 """At or above this share of the pairs of threads that use no common byte of a line, padding helps.
@@ -201,8 +200,7 @@ different bytes, padding helps more than sharing less."""
 
 MIN_TRANSFERS_PER_ACCESS = 0.0005
 """At or above this number of lines taken from another thread per access of the run, they matter. A
-line from another cache takes 50 to 150 ns, other accesses take about 1 ns: this is 2.5 to 7.5
-percent."""
+line from another cache takes 50 to 150 ns, other accesses take about 1 ns: this is 2.5 to 7.5 %."""
 
 MIN_PACKED_SHARE = MIN_TRANSFERS_PER_ACCESS
 """At or above this share of the run's accesses that other threads can interrupt by taking the line,
@@ -264,8 +262,7 @@ possible value, pages change users. A dynamic schedule repeated r times gives 1/
 60 changes are the same as evenly shared."""
 
 MIN_THREADS_OF_CHANCE = 4
-"""At or above this number of threads, the users of pages must be random also without one of
-them."""
+"""At or above this number of threads, users of pages must also be random without one of them."""
 
 MIN_DRAWN_ACCESSES = 128
 """Accesses to a page between two changes of its user, below which threads look up single entries:
