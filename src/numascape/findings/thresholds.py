@@ -184,7 +184,7 @@ bytes that the thread uses in this line."""
 
 MIN_GUEST_SHARE = 0.05
 """At or above this share of a thread's accesses to a structure in a line that another thread
-writes, this line is in its way. Samples of rarer accesses may not show all of its bytes."""
+writes, the line slows the thread down. Samples of rarer accesses may not show all used bytes."""
 
 MIN_SEPARATE_SHARE = 0.25
 """At or above this share of the pairs of threads that use no common byte of a line, padding helps.
