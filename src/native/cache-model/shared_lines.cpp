@@ -16,18 +16,8 @@ constexpr LineState kWatched = kWasTaken << 1;
 static_assert(kThreadBits + kWriterBits + kLineFlags == 64);
 
 constexpr uint32_t kMaxWatched = 1 << 22;
-constexpr uint32_t kGroup = 4;  // users
-constexpr uint32_t kMaxGroups = 1 << 22;
-constexpr uint32_t kFoundUsers = 1 << 16;
 constexpr uint32_t kAllWatched = 1024;
 constexpr uint64_t kWatchedOneIn = 16;
-// After this many accesses without a new byte, a thread seldom touches a new one. A loop touches
-// all bytes of a line one after the other, or the same bytes many times.
-constexpr uint8_t kQuiet = 16;
-// After so many turns of a thread it is known how many accesses without a new byte come before one
-// that touches a new byte. One turn in kLongTurnOneIn still waits for kQuiet of them.
-constexpr uint32_t kFirstTurns = 32;
-constexpr uint32_t kLongTurnOneIn = 32;
 
 uint64_t hash_of(uint64_t line) {
     return line * 0x9e3779b97f4a7c15u >> 40;
@@ -42,52 +32,8 @@ LineState writer_of(uint32_t thread) {
 
 }  // namespace
 
-// A thread that uses a watched line. Its *turn* is the time in which it has the line.
-struct SharedLines::User {
-    uint32_t from;  // of the transfer with which the turn began
-    uint32_t turns;
-    bool took;        // the turn began with a transfer
-    bool shared;      // ... and the thread has touched a byte that others had written
-    uint8_t quiet;    // accesses since the last one that touched a new byte
-    uint8_t longest;  // the most of these before a new byte, in all turns
-    uint64_t from_pc;
-    uint64_t to_pc;
-    ByteMask read;     // in this turn
-    ByteMask written;  // in this turn
-
-    // Whether the thread touches no new byte any more in this turn.
-    bool is_quiet() const {
-        const bool long_turn = turns < kFirstTurns || turns % kLongTurnOneIn == 0;
-        const unsigned least = 2u * longest + 1;
-        return quiet >= (long_turn || least > kQuiet ? kQuiet : least);
-    }
-};
-
-// What a write of a watched line changes for other users; on one cache line.
-struct alignas(64) SharedLines::UserGroup {
-    uint32_t next;     // index, 0 = none
-    uint32_t watched;  // index of the WatchedLine
-    uint32_t users;
-    uint32_t has;  // bit for each user: its turn goes on
-    uint32_t thread[kGroup];
-    ByteMask foreign[kGroup];  // written by others since the user's turn before
-};
-
-// A user in its group; `user` is null if there is none.
-struct SharedLines::UserPlace {
-    UserGroup* group = nullptr;
-    uint32_t at = 0;
-    User* user = nullptr;
-
-    uint32_t thread() const { return group->thread[at]; }
-    ByteMask foreign() const { return group->foreign[at]; }
-    bool has() const { return (group->has >> at & 1) != 0; }
-    void take() const { group->has |= 1u << at; }
-    void lose() const { group->has &= ~(1u << at); }
-};
-
 struct SharedLines::WatchedLine {
-    uint32_t first_group;
+    WatchedUsers::List users;
     uint32_t writer;  // 1 + the last one, 0 = none
     uint32_t owner;   // 1 + the thread that alone has it and wrote it, 0 = none
     uint64_t writer_pc;
@@ -104,15 +50,12 @@ bool SharedLines::open(uint32_t line_bits) {
     states_ = map_private<LineState>(lines * sizeof(LineState));
     watched_ = map_private<uint32_t>(lines * sizeof(uint32_t));
     lines_ = map_private<WatchedLine>(kMaxWatched * sizeof(WatchedLine));
-    groups_ = map_private<UserGroup>(kMaxGroups * sizeof(UserGroup));
-    users_ = map_private<User>(uint64_t{kMaxGroups} * kGroup * sizeof(User));
-    found_users_ = map_private<std::atomic<uint32_t>>(kFoundUsers * sizeof(uint32_t));
     caches_ = map_private<std::atomic<CacheModel*>>(kMaxThreads * sizeof(CacheModel*));
     stripes_ = map_private<Stripe>(kStripes * sizeof(Stripe));
     line_bits_ = line_bits;
     window_ = lines - 1;
-    if (states_ == nullptr || watched_ == nullptr || lines_ == nullptr || groups_ == nullptr ||
-        users_ == nullptr || found_users_ == nullptr || caches_ == nullptr || stripes_ == nullptr) {
+    if (states_ == nullptr || watched_ == nullptr || lines_ == nullptr || caches_ == nullptr ||
+        stripes_ == nullptr || !users_.open()) {
         close();
         return false;
     }
@@ -129,9 +72,7 @@ void SharedLines::close() {
     unmap(states_, window_ + 1);
     unmap(watched_, window_ + 1);
     unmap(lines_, kMaxWatched);
-    unmap(groups_, kMaxGroups);
-    unmap(users_, uint64_t{kMaxGroups} * kGroup);
-    unmap(found_users_, kFoundUsers);
+    users_.close();
     unmap(caches_, kMaxThreads);
     unmap(stripes_, kStripes);
 }
@@ -156,13 +97,10 @@ void SharedLines::after_fork(uint32_t thread, CacheModel* cache) {
     os::discard(states_, (window_ + 1) * sizeof *states_, false);
     os::discard(watched_, (window_ + 1) * sizeof *watched_, false);
     os::discard(lines_, kMaxWatched * sizeof *lines_, false);
-    os::discard(groups_, kMaxGroups * sizeof *groups_, false);
-    os::discard(users_, uint64_t{kMaxGroups} * kGroup * sizeof *users_, false);
-    os::discard(found_users_, kFoundUsers * sizeof *found_users_, false);
+    users_.forget();
     os::discard(caches_, kMaxThreads * sizeof *caches_, false);
     os::discard(stripes_, kStripes * sizeof *stripes_, false);
     used_lines_.store(0);
-    used_groups_.store(0);
     threads_.store(0);
     cache->take_range_from_filter(0, ~uint64_t{0});
     begin_thread(thread, cache);
@@ -272,14 +210,14 @@ bool SharedLines::use_plain(uint32_t thread, uint64_t line, const Access& access
         take_from(before, line, thread, Lost::kLine);
         if ((before & kWasTaken) != 0) {
             if (WatchedLine* watched = watch(line); watched != nullptr) {
-                if (const UserPlace place = user_of(*watched, thread); place.user != nullptr) {
+                if (const WatchedUser user = user_of(*watched, thread); user.turn != nullptr) {
                     state.store(kWatched, std::memory_order_relaxed);
-                    place.take();
-                    place.user->took = false;
-                    place.user->quiet = 0;
-                    place.user->read = 0;
-                    place.user->written = access.bytes;
-                    write_watched(*watched, place, line, access);
+                    user.take();
+                    user.turn->took = false;
+                    user.turn->quiet = 0;
+                    user.turn->read = 0;
+                    user.turn->written = access.bytes;
+                    write_watched(*watched, user, line, access);
                     return false;
                 }
             }
@@ -292,94 +230,89 @@ bool SharedLines::use_plain(uint32_t thread, uint64_t line, const Access& access
 
 bool SharedLines::use_watched(uint32_t thread, uint64_t line, const Access& access, Noted& noted) {
     WatchedLine& watched = lines_[watched_[line & window_]];
-    const UserPlace place = user_of(watched, thread);
-    if (place.user == nullptr) {
+    const WatchedUser user = user_of(watched, thread);
+    if (user.turn == nullptr) {
         return false;
     }
-    if (place.has()) {
-        note_bytes(place, line, access, noted);
+    if (user.has()) {
+        note_bytes(user, line, access, noted);
     } else {
-        begin_turn(watched, place, line, access, noted);
+        begin_turn(watched, user, line, access, noted);
     }
     if (access.write) {
-        write_watched(watched, place, line, access);
+        write_watched(watched, user, line, access);
     } else if (watched.owner != 0 && watched.owner != thread + 1) {
         take_from_thread(watched.owner - 1, line, Lost::kOwnership);
         watched.owner = 0;
     }
-    return place.user->is_quiet();
+    return user.turn->is_quiet();
 }
 
-void SharedLines::begin_turn(const WatchedLine& watched, const UserPlace& place, uint64_t line,
+void SharedLines::begin_turn(const WatchedLine& watched, const WatchedUser& user, uint64_t line,
                              const Access& access, Noted& noted) const {
-    User& user = *place.user;
-    place.take();
-    user.turns += 1;
-    user.took = watched.writer != 0 && watched.writer != place.thread() + 1;
-    user.shared = (access.bytes & place.foreign()) != 0;
-    user.quiet = 0;
-    user.from = watched.writer - 1;
-    user.from_pc = watched.writer_pc;
-    user.to_pc = access.pc;
-    user.read = access.write ? 0 : access.bytes;
-    user.written = access.write ? access.bytes : 0;
-    if (user.took) {
-        noted = noted_of(place, line);
+    WatchedUser::Turn& turn = *user.turn;
+    user.take();
+    turn.turns += 1;
+    turn.took = watched.writer != 0 && watched.writer != user.thread() + 1;
+    turn.shared = (access.bytes & user.foreign()) != 0;
+    turn.quiet = 0;
+    turn.from = watched.writer - 1;
+    turn.from_pc = watched.writer_pc;
+    turn.to_pc = access.pc;
+    turn.read = access.write ? 0 : access.bytes;
+    turn.written = access.write ? access.bytes : 0;
+    if (turn.took) {
+        noted = noted_of(user, line);
         noted.transfer.transfers = 1;
-        noted.transfer.shared = user.shared ? 1 : 0;
+        noted.transfer.shared = turn.shared ? 1 : 0;
     }
 }
 
 // Further accesses in a turn.
-void SharedLines::note_bytes(const UserPlace& place, uint64_t line, const Access& access,
+void SharedLines::note_bytes(const WatchedUser& user, uint64_t line, const Access& access,
                              Noted& noted) const {
-    User& user = *place.user;
-    ByteMask& known = access.write ? user.written : user.read;
+    WatchedUser::Turn& turn = *user.turn;
+    ByteMask& known = access.write ? turn.written : turn.read;
     if ((access.bytes & ~known) == 0) {
-        user.quiet = static_cast<uint8_t>(user.quiet + (user.quiet < kQuiet ? 1 : 0));
+        turn.count_quiet();
         return;
     }
-    user.longest = user.quiet > user.longest ? user.quiet : user.longest;
-    user.quiet = 0;
-    const bool anew = (access.bytes & ~(user.read | user.written)) != 0;
+    turn.end_quiet();
+    const bool anew = (access.bytes & ~(turn.read | turn.written)) != 0;
     known |= access.bytes;
-    if (!user.took || !anew) {
+    if (!turn.took || !anew) {
         return;
     }
-    const bool shared_now = !user.shared && (access.bytes & place.foreign()) != 0;
-    user.shared = user.shared || shared_now;
+    const bool shared_now = !turn.shared && (access.bytes & user.foreign()) != 0;
+    turn.shared = turn.shared || shared_now;
     if (noted.any && noted.transfer.watched) {
-        noted.transfer.to_bytes = user.read | user.written;
+        noted.transfer.to_bytes = turn.read | turn.written;
     } else {
-        noted = noted_of(place, line);
+        noted = noted_of(user, line);
     }
     noted.transfer.shared += shared_now ? 1 : 0;
 }
 
-SharedLines::Noted SharedLines::noted_of(const UserPlace& place, uint64_t line) const {
-    const User& user = *place.user;
+SharedLines::Noted SharedLines::noted_of(const WatchedUser& user, uint64_t line) const {
+    const WatchedUser::Turn& turn = *user.turn;
     return {true,
-            {page_of(line), line_in_page(line), user.from, true, true, user.from_pc, user.to_pc,
-             place.foreign(), user.read | user.written, 0, 0}};
+            {page_of(line), line_in_page(line), turn.from, true, true, turn.from_pc, turn.to_pc,
+             user.foreign(), turn.read | turn.written, 0, 0}};
 }
 
-void SharedLines::write_watched(WatchedLine& watched, const UserPlace& writer, uint64_t line,
+void SharedLines::write_watched(WatchedLine& watched, const WatchedUser& writer, uint64_t line,
                                 const Access& access) {
-    for (uint32_t i = watched.first_group; i != 0; i = groups_[i].next) {
-        UserGroup& group = groups_[i];
-        for (uint32_t at = 0; at < group.users; ++at) {
-            if (&group == writer.group && at == writer.at) {
-                continue;
-            }
-            const UserPlace place{&group, at};
-            if (place.has()) {
-                place.lose();
-                group.foreign[at] = 0;
-                take_from_thread(place.thread(), line, Lost::kLine);
-            }
-            group.foreign[at] |= access.bytes;
+    users_.each(watched.users, [&](const WatchedUser& user) {
+        if (user == writer) {
+            return;
         }
-    }
+        if (user.has()) {
+            user.lose();
+            user.foreign() = 0;
+            take_from_thread(user.thread(), line, Lost::kLine);
+        }
+        user.foreign() |= access.bytes;
+    });
     watched.written |= access.bytes;
     watched.writer = writer.thread() + 1;
     watched.owner = writer.thread() + 1;
@@ -402,79 +335,19 @@ SharedLines::WatchedLine* SharedLines::watch(uint64_t line) {
         return index == 0 ? nullptr : &lines_[index];
     }
     WatchedLine& again = lines_[index];
-    for (uint32_t i = again.first_group; i != 0; i = groups_[i].next) {
-        UserGroup& group = groups_[i];
-        group.has = 0;
-        for (ByteMask& bytes : group.foreign) {
-            bytes = 0;
-        }
-    }
+    users_.each(again.users, [](const WatchedUser& user) {
+        user.lose();
+        user.foreign() = 0;
+    });
     again.written = 0;
     again.writer = 0;
     again.owner = 0;
     return &again;
 }
 
-SharedLines::UserPlace SharedLines::place_of(uint32_t index) const {
-    return {&groups_[index / kGroup], index % kGroup, &users_[index]};
-}
-
-// Its `user` is null if there is no room for another one.
-SharedLines::UserPlace SharedLines::user_of(WatchedLine& watched, uint32_t thread) {
-    const uint32_t first = watched.first_group;
-    UserPlace place = find_user(first, thread);
-    if (place.user != nullptr) {
-        return place;
-    }
-    if (first == 0 || groups_[first].next == 0) {
-        return add_user(watched, thread);
-    }
+WatchedUser SharedLines::user_of(WatchedLine& watched, uint32_t thread) {
     const auto number = static_cast<uint32_t>(&watched - lines_);
-    std::atomic<uint32_t>& found =
-        found_users_[hash_of(uint64_t{number} << 20 | thread) % kFoundUsers];
-    const UserPlace known = place_of(found.load(std::memory_order_relaxed));
-    if (known.group->watched == number && known.thread() == thread) {
-        return known;
-    }
-    for (uint32_t i = groups_[first].next; i != 0 && place.user == nullptr; i = groups_[i].next) {
-        place = find_user(i, thread);
-    }
-    if (place.user == nullptr) {
-        place = add_user(watched, thread);
-    }
-    if (place.user != nullptr) {
-        found.store(static_cast<uint32_t>(place.user - users_), std::memory_order_relaxed);
-    }
-    return place;
-}
-
-SharedLines::UserPlace SharedLines::find_user(uint32_t group, uint32_t thread) const {
-    for (uint32_t at = 0; at < groups_[group].users; ++at) {
-        if (groups_[group].thread[at] == thread) {
-            return place_of(group * kGroup + at);
-        }
-    }
-    return {};
-}
-
-SharedLines::UserPlace SharedLines::add_user(WatchedLine& watched, uint32_t thread) {
-    if (watched.first_group == 0 || groups_[watched.first_group].users == kGroup) {
-        if (used_groups_.load(std::memory_order_relaxed) >= kMaxGroups - 1) {
-            return {};
-        }
-        const uint32_t next = used_groups_.fetch_add(1) + 1;
-        if (next >= kMaxGroups) {
-            return {};
-        }
-        groups_[next].next = watched.first_group;
-        groups_[next].watched = static_cast<uint32_t>(&watched - lines_);
-        watched.first_group = next;
-    }
-    UserGroup& group = groups_[watched.first_group];
-    const uint32_t at = group.users++;
-    group.thread[at] = thread;
-    group.foreign[at] = watched.written;  // nothing of it is the thread's own
-    return place_of(watched.first_group * kGroup + at);
+    return users_.of(watched.users, number, thread, watched.written);
 }
 
 }  // namespace numascape

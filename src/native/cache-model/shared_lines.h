@@ -20,9 +20,9 @@
 // A line *travels* if, for the second time, a thread writes it after others had it. The first time
 // may be its initialisation. The first kAllWatched lines that travel are *watched*, and one in
 // kWatchedOneIn of the others, chosen by their address. Of a watched line, use() sees each access
-// with its bytes, until kQuiet accesses of a thread have touched no new byte. It is then known
-// whether the thread touched a byte that others wrote since it had the line (true sharing) or not
-// (false sharing). Threads that wait for each other read the same bytes again in every turn, so
+// with its bytes, until some accesses of a thread in a row have touched no new byte. It is then
+// known whether the thread touched a byte that others wrote since it had the line (true sharing) or
+// not (false sharing). Threads that wait for each other read the same bytes again in every turn, so
 // use() sees fewer accesses of a thread that never touched a new byte late in its turns.
 //
 // Only the first write of a thread to a line, and the loss of a line, write memory of others. The
@@ -36,11 +36,11 @@
 
 #include "cache_model.h"
 #include "spin_lock.h"
+#include "watched_users.h"
 
 namespace numascape {
 
 using LineState = uint64_t;
-using ByteMask = uint64_t;  // of a line, in 64 equal parts
 
 // A thread as the inlined code knows it. Both are compared with a state without its flags, shifted
 // left by kLineFlags.
@@ -105,9 +105,6 @@ class SharedLines {
     Noted use(uint32_t thread, uint64_t line, const Access* access, uint32_t accesses);
 
   private:
-    struct User;
-    struct UserGroup;
-    struct UserPlace;
     struct WatchedLine;
     enum class Lost { kLine, kOwnership };  // kOwnership: the thread may still read the line
     static constexpr uint32_t kStripes = 1024;
@@ -122,31 +119,25 @@ class SharedLines {
     uint32_t line_in_page(uint64_t line) const;
     bool use_plain(uint32_t thread, uint64_t line, const Access& access, Noted& noted);
     bool use_watched(uint32_t thread, uint64_t line, const Access& access, Noted& noted);
-    void begin_turn(const WatchedLine& watched, const UserPlace& place, uint64_t line,
+    void begin_turn(const WatchedLine& watched, const WatchedUser& user, uint64_t line,
                     const Access& access, Noted& noted) const;
-    void note_bytes(const UserPlace& place, uint64_t line, const Access& access,
+    void note_bytes(const WatchedUser& user, uint64_t line, const Access& access,
                     Noted& noted) const;
-    void write_watched(WatchedLine& watched, const UserPlace& writer, uint64_t line,
+    void write_watched(WatchedLine& watched, const WatchedUser& writer, uint64_t line,
                        const Access& access);
-    Noted noted_of(const UserPlace& place, uint64_t line) const;
+    Noted noted_of(const WatchedUser& user, uint64_t line) const;
     void take_from(LineState holders, uint64_t line, uint32_t except, Lost lost);
     void take_from_thread(uint32_t thread, uint64_t line, Lost lost);
     WatchedLine* watch(uint64_t line);
-    UserPlace place_of(uint32_t index) const;
-    UserPlace user_of(WatchedLine& watched, uint32_t thread);
-    UserPlace find_user(uint32_t group, uint32_t thread) const;
-    UserPlace add_user(WatchedLine& watched, uint32_t thread);
+    WatchedUser user_of(WatchedLine& watched, uint32_t thread);
 
     LineState* states_ = nullptr;
     uint32_t* watched_ = nullptr;  // by line: index of its WatchedLine, 0 = none
     WatchedLine* lines_ = nullptr;
-    UserGroup* groups_ = nullptr;
-    User* users_ = nullptr;  // user k of group g has the index g * kGroup + k
-    std::atomic<uint32_t>* found_users_ = nullptr;  // by hash: the index of a user, 0 = none
-    std::atomic<CacheModel*>* caches_ = nullptr;    // by thread
+    std::atomic<CacheModel*>* caches_ = nullptr;  // by thread
     Stripe* stripes_ = nullptr;
+    WatchedUsers users_;
     std::atomic<uint32_t> used_lines_{0};
-    std::atomic<uint32_t> used_groups_{0};
     std::atomic<uint32_t> threads_{0};  // one more than the highest that began
     uint32_t line_bits_ = 0;
     uint64_t window_ = 0;

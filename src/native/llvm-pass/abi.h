@@ -2,7 +2,7 @@
 //
 // The contract between the pass, the stub in each compiled program or library, and the runtime that
 // `numascape record` preloads. The pass uses the names below. The stub
-// (compiled-recorder/arch/x86_64/stub.S) defines them as hidden symbols in each program and
+// (stub.S in compiled-recorder/arch) defines them as hidden symbols in each program and
 // library.
 //
 //   compiled code -----> stub: __numascape_enter ...  -----> runtime, when there is one

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from numascape.naming.c_functions import FUNCTIONS, walk
-from numascape.naming.sources import ancestors, node_at, nodes_on_row, text
+from numascape.naming.sources import ancestors, node_at, nodes_on_row, root_of, text
 
 _CALLS = ("call_expression", "new_expression")
 _BLOCKS = (
@@ -156,10 +156,7 @@ def _inside_macro(call: Node, callee: str) -> Node:
 
 def assigned_parameter(node: Node, macro: str) -> int | None:
     """The index of the parameter that a macro of this file assigns to; None if there is none."""
-    root = node
-    for ancestor in ancestors(node):
-        root = ancestor
-    for definition in walk(root, skip=("compound_statement", "declaration")):
+    for definition in walk(root_of(node), skip=("compound_statement", "declaration")):
         if definition.type != "preproc_function_def":
             continue
         name = definition.child_by_field_name("name")

@@ -7,24 +7,20 @@ from dataclasses import replace
 from tree_sitter import Node
 
 from numascape.naming.aliases import aliased
-from numascape.naming.c_calls import (
-    call_at,
-    callee_name,
-    calls_in,
-    calls_with,
-    subscript_at,
-)
-from numascape.naming.c_functions import (
+from numascape.naming.c_calls import call_at, callee_name, calls_in, calls_with, subscript_at
+from numascape.naming.c_classes import (
     CLASSES,
-    Function,
-    call_arguments,
     class_fields,
     declared_object,
+    sole_allocating_member,
+)
+from numascape.naming.c_functions import (
+    Function,
+    call_arguments,
     defined_functions,
     enclosing_function,
     file_scope_names,
     is_transparent,
-    sole_allocating_member,
     strip,
 )
 from numascape.naming.c_places import (

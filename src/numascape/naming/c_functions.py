@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from numascape.naming.sources import ancestors, nodes_on_row, text
+from numascape.naming.sources import ancestors, root_of, text
 
 FUNCTIONS = ("function_definition", "lambda_expression")
-CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 _TRANSPARENT_SCOPES = (
     "namespace_definition",
     "declaration_list",
@@ -129,85 +128,10 @@ def declared_identifier(declarator: Node | None) -> Node | None:
     return None
 
 
-def class_fields(node: Node, class_name: str) -> dict[str, bool] | None:
-    """The fields of the class `class_name`, or the enclosing class; None if not found.
-
-    With each, whether it is a number, which has no memory of its own.
-    """
-    body = None
-    for ancestor in ancestors(node):
-        if ancestor.type in CLASSES:
-            body = ancestor.child_by_field_name("body")
-            break
-    if body is None and class_name:
-        body = _class_body(_root(node), class_name)
-    if body is None:
-        return None
-    fields = {}
-    for declaration in _field_declarations(body):
-        for declarator in declaration.children_by_field_name("declarator"):
-            identifier = declared_identifier(declarator)
-            if identifier is not None:
-                is_plain = declarator.type == "field_identifier"
-                fields[text(identifier)] = is_plain and _is_of_numbers(declaration)
-    return fields
-
-
-def _field_declarations(body: Node) -> Iterator[Node]:
-    """The declarations in the body of a class, also in its parts without a name."""
-    for child in body.named_children:
-        if child.type.startswith("preproc_"):
-            yield from _field_declarations(child)
-        elif child.type == "field_declaration":
-            yield child
-            of = child.child_by_field_name("type")
-            inner = None if of is None else of.child_by_field_name("body")
-            if inner is not None and child.child_by_field_name("declarator") is None:
-                yield from _field_declarations(inner)
-
-
-def sole_allocating_member(root: Node, row: int, class_name: str) -> str:
-    """The member that a class allocates in the constructor that the compiler writes.
-
-    The code of such a constructor has the line of the class. Empty if no class of this name begins
-    there, or if more than one member has an initialiser that calls something.
-    """
-    body = _class_body(root, class_name) if class_name else None
-    if body is None or body.parent is None or body.parent.start_point[0] != row:
-        return ""
-    found = []
-    for member in body.named_children:
-        value = member.child_by_field_name("default_value")
-        if member.type == "field_declaration" and value is not None and _calls(value):
-            found += member.children_by_field_name("declarator")
-    identifier = declared_identifier(found[0]) if len(found) == 1 else None
-    return "" if identifier is None else text(identifier)
-
-
-def declared_object(root: Node, row: int, class_name: str) -> str:
-    """The variable in `Shop shop;`, which has the class and no initialiser; empty if none."""
-    for node in nodes_on_row(root, row):
-        type_ = node.child_by_field_name("type")
-        if node.type != "declaration" or type_ is None:
-            continue
-        written = text(type_).split("<")[0].rpartition("::")[2]
-        identifier = declared_identifier(node.child_by_field_name("declarator"))
-        if written == class_name and identifier is not None:
-            return text(identifier)
-    return ""
-
-
-def _calls(value: Node) -> bool:
-    """Whether an initialiser calls something: `{1000}` calls a constructor."""
-    if value.type == "initializer_list":
-        return value.named_child_count > 0
-    return any(node.type in ("call_expression", "new_expression") for node in walk(value))
-
-
 def defined_functions(node: Node) -> set[str]:
     """The names of the functions that the file defines, without their scopes."""
     names = set()
-    for definition in walk(_root(node), skip=("compound_statement",)):
+    for definition in walk(root_of(node), skip=("compound_statement",)):
         if definition.type == "function_definition":
             name = text(declared) if (declared := _declared_function(definition)) else ""
             names.add(re.sub(r"<.*", "", name).rpartition("::")[2])
@@ -226,7 +150,7 @@ def _declared_function(definition: Node) -> Node | None:
 def file_scope_names(node: Node) -> set[str]:
     """The variables that the file declares outside functions and classes."""
     names = set()
-    pending = [_root(node)]
+    pending = [root_of(node)]
     while pending:
         for child in pending.pop().named_children:
             if child.type == "declaration":
@@ -237,23 +161,6 @@ def file_scope_names(node: Node) -> set[str]:
             elif child.type in _TRANSPARENT_SCOPES:
                 pending.append(child)
     return names
-
-
-def _root(node: Node) -> Node:
-    root = node
-    for ancestor in ancestors(node):
-        root = ancestor
-    return root
-
-
-def _class_body(root: Node, class_name: str) -> Node | None:
-    for node in walk(root, skip=("compound_statement",)):
-        if node.type in CLASSES:
-            name = node.child_by_field_name("name")
-            body = node.child_by_field_name("body")
-            if name is not None and body is not None and text(name).split("<")[0] == class_name:
-                return body
-    return None
 
 
 def walk(root: Node, skip: tuple[str, ...] = ()) -> Iterator[Node]:
@@ -381,7 +288,7 @@ def _add_body(body: Node, function: Function) -> None:
 
 def _note_number(declaration: Node, identifier: Node, function: Function) -> None:
     """Note the variable if its declaration says that it is, or leads to, a number."""
-    if not _is_of_numbers(declaration):
+    if not is_of_numbers(declaration):
         return
     layers = 0
     for node in ancestors(identifier):
@@ -391,7 +298,8 @@ def _note_number(declaration: Node, identifier: Node, function: Function) -> Non
     function.numbers[text(identifier)] = layers
 
 
-def _is_of_numbers(declaration: Node) -> bool:
+def is_of_numbers(declaration: Node) -> bool:
+    """Whether a declaration's type is a number, so that a variable without `*` has no memory."""
     of = declaration.child_by_field_name("type")
     is_number = of is not None and of.type in ("primitive_type", "sized_type_specifier")
     return of is not None and is_number and text(of) not in _ADDRESS_TYPES

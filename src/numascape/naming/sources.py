@@ -167,6 +167,14 @@ def ancestors(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
         parent = parent.parent
 
 
+def root_of(node: tree_sitter.Node) -> tree_sitter.Node:
+    """The outermost of the nodes around `node`, usually that of the file."""
+    root = node
+    for ancestor in ancestors(node):
+        root = ancestor
+    return root
+
+
 def nodes_on_row(root: tree_sitter.Node, row: int) -> Iterator[tree_sitter.Node]:
     """All nodes that cover a part of line `row` (0-based), outer ones first."""
     pending = [(root, 0)]
