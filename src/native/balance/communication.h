@@ -23,6 +23,15 @@ struct CommunicationGraph {
     std::size_t tasks() const { return offsets.size() - 1; }
 };
 
+// Such as meshes: at most six on average, counted at both tasks of a pair. A few of their tasks
+// separate large parts. Minimum cuts and Scotch then take less time, and are better.
+inline bool few_neighbours(std::uint64_t entries, std::size_t tasks) {
+    return entries <= 6 * std::uint64_t(tasks);
+}
+inline bool few_neighbours(const CommunicationGraph& graph) {
+    return few_neighbours(graph.neighbour.size(), graph.tasks());
+}
+
 // Directions matter when some factor (i, j) is not factor (j, i).
 CommunicationGraph communication_graph(const Problem& problem);
 

@@ -67,12 +67,6 @@ struct Hierarchy {
     }
 };
 
-Mapping project(const Mapping& coarse, const std::vector<Task>& group) {
-    Mapping fine(group.size());
-    for (Task t = 0; t < group.size(); ++t) fine[t] = coarse[group[t]];
-    return fine;
-}
-
 using Try = std::function<Mapping(const TimeLimit&)>;
 
 class IncumbentSearch {
@@ -177,9 +171,9 @@ class IncumbentSearch {
     Mapping from_partition(std::string_view name, std::uint64_t seed,
                            const TimeLimit& limit) const {
         const NodeProblem nodes(problem_);
-        const Mapping start = start_mapping(name, nodes, problem_, options_);
+        Mapping best = start_mapping(name, nodes, problem_, options_, limit);
         const NodesFirst search(nodes, problem_, finest_, limit);
-        Mapping best = better_of(start, search.improve(start, free_goal(), node_steps(), seed));
+        best = better_of(best, search.improve(best, free_goal(), node_steps(), seed));
         if (goal_.price > 0.0) {
             best = better_of(best, search.improve(best, goal_, 0, seed + 50));
         }
@@ -217,6 +211,8 @@ class IncumbentSearch {
 
     double node_steps() const {
         if (finest_.size() > kAnnealed) return 0.0;
+        // Minimum cuts are better for them (nodes_first.h).
+        if (finest_.size() > kSmall && few_neighbours(finest_.graph)) return 0.0;
         return options_.effort * (finest_.size() > kSmall ? kNodeStepsOnLarge : kNodeSteps);
     }
 
@@ -259,7 +255,7 @@ class IncumbentSearch {
             } else {
                 mapping = state.mapping();
             }
-            if (depth > 0) mapping = project(mapping, hierarchy.coarser[depth - 1].group);
+            if (depth > 0) mapping = of_items(mapping, hierarchy.coarser[depth - 1].group);
         }
         return mapping;
     }
@@ -275,26 +271,7 @@ class IncumbentSearch {
 
     // Recursive bipartition of a level.
     Mapping bisected(const Level& level) const {
-        std::vector<Node> core_node;
-        std::vector<double> speed, background;
-        for (Core c = 0; c < problem_.cores(); ++c) {
-            core_node.push_back(problem_.node(c));
-            speed.push_back(problem_.speed(c));
-            background.push_back(problem_.background(c));
-        }
-        Arrays arrays;
-        arrays.load = level.load;
-        arrays.core = level.home;
-        arrays.fixed = level.fixed;
-        arrays.message_offsets = level.graph.offsets;
-        arrays.message_to = level.graph.neighbour;
-        arrays.message_count = level.graph.sent;
-        arrays.core_node = core_node;
-        arrays.speed = speed;
-        arrays.background = background;
-        arrays.factor = problem_.factors();
-        const Problem coarse(arrays);
-        return rec_bipart(coarse, options_);
+        return rec_bipart(GroupProblem(problem_, level).problem(), options_);
     }
 
     Mapping best_of(const std::vector<Try>& tries, const Mapping& home) const {

@@ -115,4 +115,33 @@ std::optional<Coarsening> coarsen(const Level& fine, double heaviest, bool keep_
     return result;
 }
 
+Mapping of_items(const Mapping& of_groups, const std::vector<Task>& group) {
+    Mapping mapping(group.size());
+    for (Task t = 0; t < group.size(); ++t) mapping[t] = of_groups[group[t]];
+    return mapping;
+}
+
+GroupProblem::GroupProblem(const Problem& problem, const Level& level)
+    : problem_(arrays(problem, level)) {}
+
+Arrays GroupProblem::arrays(const Problem& problem, const Level& level) {
+    for (Core c = 0; c < problem.cores(); ++c) {
+        core_node_.push_back(problem.node(c));
+        speed_.push_back(problem.speed(c));
+        background_.push_back(problem.background(c));
+    }
+    Arrays arrays;
+    arrays.load = level.load;
+    arrays.core = level.home;
+    arrays.fixed = level.fixed;
+    arrays.message_offsets = level.graph.offsets;
+    arrays.message_to = level.graph.neighbour;
+    arrays.message_count = level.graph.sent;
+    arrays.core_node = core_node_;
+    arrays.speed = speed_;
+    arrays.background = background_;
+    arrays.factor = problem.factors();
+    return arrays;
+}
+
 }  // namespace numascape::balance

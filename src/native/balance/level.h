@@ -38,4 +38,26 @@ struct Coarsening {
 std::optional<Coarsening> coarsen(const Level& level, double heaviest, bool keep_homes,
                                   std::uint64_t seed);
 
+// The mapping of items, each where its group is.
+Mapping of_items(const Mapping& of_groups, const std::vector<Task>& group);
+
+// Groups as the tasks of a problem for balancers, on the same cores. Migrations and memory are left
+// out.
+class GroupProblem {
+  public:
+    // `level` must outlive it.
+    GroupProblem(const Problem& problem, const Level& level);
+    GroupProblem(const GroupProblem&) = delete;
+    GroupProblem& operator=(const GroupProblem&) = delete;
+
+    const Problem& problem() const { return problem_; }
+
+  private:
+    Arrays arrays(const Problem& problem, const Level& level);
+
+    std::vector<Node> core_node_;
+    std::vector<double> speed_, background_;
+    Problem problem_;
+};
+
 }  // namespace numascape::balance

@@ -42,4 +42,8 @@ class NodeProblem {
     Problem problem_;
 };
 
+// The goal for `nodes` where that for its tasks on cores is `goal`. Nodes may be less full than
+// cores: tasks cannot be divided, so no assignment fills all cores of a node to the last bit.
+Goal goal_on_nodes(const Problem& nodes, const Goal& goal);
+
 }  // namespace numascape::balance

@@ -8,6 +8,7 @@
 
 #include "hill_climbing.h"
 #include "node_annealing.h"
+#include "pair_cuts.h"
 #include "refinement.h"
 
 namespace numascape::balance {
@@ -16,6 +17,9 @@ namespace {
 
 // Fewest groups per node on the coarsest level.
 constexpr std::size_t kGroupsPerNode = 40;
+// The heaviest group takes this share of a core's time. Groups that weigh more, by the number of
+// cores of a node, took longer, and led to no less communication.
+constexpr double kHeaviestGroup = 1.0 / 40.0;
 constexpr int kRounds = 3;
 // A level between the coarsest and the finest is left out if it has less than kGrowth times the
 // tasks of the one before. Such levels exist where few tasks have many neighbours: coarsening then
@@ -39,9 +43,10 @@ class NodeSearch {
         std::vector<Mapping> found;
         std::vector<Level> levels;
         std::vector<std::vector<Task>> groups;
+        const double heaviest = kHeaviestGroup * problem_.perfect_time();
+        // After a search without a price, cuts gain hardly anything with a price.
+        cuts_ = few_neighbours(finest.graph) && goal_.price <= 0.0;
         levels.push_back(std::move(finest));
-        const double work = problem_.perfect_time() * double(problem_.cores());
-        const double heaviest = work / double(problem_.cores() * kGroupsPerNode);
         while (levels.back().size() > problem_.cores() * kGroupsPerNode) {
             auto next = coarser(levels.back(), mapping, heaviest);
             if (!next) break;
@@ -59,6 +64,7 @@ class NodeSearch {
             const double size = double(levels[depth].size());
             if (depth == 0 || size >= kGrowth * climbed) {
                 climb(state, random_, kRounds, limit_);
+                if (cuts_) cut_pairs(state, random_, 1, limit_);
                 climbed = size;
             }
             mapping = state.mapping();
@@ -69,9 +75,7 @@ class NodeSearch {
                 found.push_back(std::move(mapping));
                 break;
             }
-            Mapping fine(groups[depth - 1].size());
-            for (Task t = 0; t < fine.size(); ++t) fine[t] = mapping[groups[depth - 1][t]];
-            mapping = std::move(fine);
+            mapping = of_items(mapping, groups[depth - 1]);
         }
         return found;
     }
@@ -110,13 +114,15 @@ class NodeSearch {
     Random random_;
     std::uint64_t seed_;
     const TimeLimit& limit_;
+    bool cuts_ = false;
 };
 
 }  // namespace
 
 Mapping NodesFirst::improve(const Mapping& start, const Goal& goal, double annealing_steps,
                             std::uint64_t seed) const {
-    NodeSearch search(nodes_.problem(), goal, seed, limit_);
+    const Goal on_nodes_goal = goal_on_nodes(nodes_.problem(), goal);
+    NodeSearch search(nodes_.problem(), on_nodes_goal, seed, limit_);
     const std::vector<Mapping> found =
         search.run(level_on_nodes(finest_, nodes_), nodes_.of_cores(start), annealing_steps);
     std::optional<SearchState> best;

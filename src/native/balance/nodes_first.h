@@ -8,9 +8,10 @@
 namespace numascape::balance {
 
 // Improves a mapping to cores. First it improves the nodes of tasks, by hill climbing on a
-// hierarchy of groups of tasks. Then the tasks get cores of their nodes. All tasks of a group are
-// on one node in the mapping. If migrations have a price, their present node is also the same, so
-// that the group can go back as a whole.
+// hierarchy of groups of tasks, and, where tasks have few neighbours, by minimum cuts. Then the
+// tasks get cores of their nodes. All tasks of a group are on one node in the mapping. If
+// migrations have a price, their present node is also the same, so that the group can go back as a
+// whole.
 class NodesFirst {
   public:
     // The arguments must outlive this object.

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "algorithms.h"
+#include "communication.h"
+#include "grouped_partition.h"
 #include "relabel.h"
 
 namespace numascape::balance {
@@ -13,8 +15,8 @@ namespace {
 constexpr std::string_view kOwn[] = {kStartNow, kStartScratch, kStartTwoLevel,
                                      kStartTwoLevelScotch};
 
-// Scotch takes several times as long as METIS where tasks have many neighbours.
-constexpr std::size_t kScotchDegree = 6;
+// With fewer, several partitions of all tasks take no more time.
+constexpr std::size_t kFewestGrouped = 6000;
 // Each partition takes about twice as long as METIS takes for a million tasks. Where tasks have few
 // neighbours, Scotch's partition is the better one of a mesh, and METIS' is not needed.
 constexpr std::size_t kOnePartitionEdges = 2'000'000;
@@ -36,6 +38,13 @@ constexpr std::size_t kLarge = 500'000;
 // difference.
 constexpr std::size_t kMediumTasks = 6000, kMediumTasksEnd = 20'000;
 constexpr int kMetisCuts = 4;
+
+// Whether METIS divides groups of tasks for "twolevel".
+bool groups_tasks(const Problem& problem) {
+    return problem.tasks() >= kFewestGrouped &&
+           few_neighbours(problem.messages(), problem.tasks()) &&
+           can_partition_groups(problem.tasks(), problem.nodes());
+}
 
 // Whether any migration could save its price. A task's migration saves at most what its messages
 // now cost more than on the cheapest pair of nodes.
@@ -60,6 +69,12 @@ bool communication_may_pay(const SearchState& now) {
     return false;
 }
 
+Mapping on_nodes(std::string_view name, const Problem& nodes, const Options& options,
+                 const TimeLimit& limit) {
+    if (name == kStartTwoLevelScotch) return scotch_map(nodes, options);
+    return groups_tasks(nodes) ? partition_groups(nodes, options, limit) : metis(nodes, options);
+}
+
 }  // namespace
 
 std::vector<std::string_view> chosen_starts(const SearchState& now, const Options& options,
@@ -68,9 +83,9 @@ std::vector<std::string_view> chosen_starts(const SearchState& now, const Option
     std::vector<std::string_view> chosen{kStartNow};
     if (!communication_may_pay(now)) return chosen;
     const std::size_t edges = now.level().graph.neighbour.size();
-    const bool few_neighbours = edges <= kScotchDegree * now.level().size();
-    if (!few_neighbours || edges <= kOnePartitionEdges) chosen.push_back(kStartTwoLevel);
-    if (few_neighbours) chosen.push_back(kStartTwoLevelScotch);
+    const bool few = few_neighbours(now.level().graph), grouped = groups_tasks(now.problem());
+    if (grouped || !few || edges <= kOnePartitionEdges) chosen.push_back(kStartTwoLevel);
+    if (few && !grouped) chosen.push_back(kStartTwoLevelScotch);
     if (small) chosen.push_back(kStartScratch);
     return chosen;
 }
@@ -95,21 +110,20 @@ void check_starts(const std::vector<std::string>& names) {
 }
 
 Mapping start_mapping(std::string_view name, const NodeProblem& nodes, const Problem& problem,
-                      const Options& options) {
+                      const Options& options, const TimeLimit& limit) {
     if (name == kStartNow) return problem.current();
     if (name != kStartTwoLevel && name != kStartTwoLevelScotch) {
         return relabel(problem, algorithm(name).run(problem, options));
     }
-    Options on_nodes = options;
-    on_nodes.metis_passes = problem.tasks() < kLarge ? kMetisPasses : kMetisPassesOnLarge;
+    Options settings = options;
+    settings.metis_passes = problem.tasks() < kLarge ? kMetisPasses : kMetisPassesOnLarge;
     const bool medium = problem.tasks() >= kMediumTasks && problem.tasks() <= kMediumTasksEnd;
-    const bool few_neighbours = problem.messages() <= kScotchDegree * problem.tasks();
-    if (medium && few_neighbours) on_nodes.metis_cuts = kMetisCuts;
-    on_nodes.scotch_recursive = problem.tasks() > kRecursiveTasks;
+    if (medium && few_neighbours(problem.messages(), problem.tasks()))
+        settings.metis_cuts = kMetisCuts;
+    settings.scotch_recursive = problem.tasks() > kRecursiveTasks;
     const double longest = search_goal(problem, options).longest;
-    if (problem.perfect_time() > 0.0) on_nodes.max_imbalance = longest / problem.perfect_time();
-    const Mapping parts = name == kStartTwoLevel ? metis(nodes.problem(), on_nodes)
-                                                 : scotch_map(nodes.problem(), on_nodes);
+    if (problem.perfect_time() > 0.0) settings.max_imbalance = longest / problem.perfect_time();
+    const Mapping parts = on_nodes(name, nodes.problem(), settings, limit);
     return nodes.on_cores(relabel(nodes.problem(), parts), problem.current(), longest);
 }
 

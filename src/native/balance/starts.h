@@ -9,6 +9,7 @@
 
 #include "node_problem.h"
 #include "search_state.h"
+#include "time_limit.h"
 
 namespace numascape::balance {
 
@@ -29,6 +30,6 @@ std::vector<std::string_view> chosen_starts(const SearchState& now, const Option
 // The mapping of any of these names but "scratch", relabelled for the fewest migrations. Two-level
 // partitions aim at the imbalance that the search must not exceed.
 Mapping start_mapping(std::string_view name, const NodeProblem& nodes, const Problem& problem,
-                      const Options& options);
+                      const Options& options, const TimeLimit& limit = TimeLimit());
 
 }  // namespace numascape::balance
