@@ -43,7 +43,9 @@ class NodeProblem {
 };
 
 // The goal for `nodes` where that for its tasks on cores is `goal`. Nodes may be less full than
-// cores: tasks cannot be divided, so no assignment fills all cores of a node to the last bit.
+// cores: tasks cannot be divided, so no assignment fills all cores of a node to the last bit. For
+// graphs in which tasks have few neighbours. Where they have many, a full node saves more: power
+// law and random graphs of 1000 tasks had 0.5 % less communication with all of the imbalance.
 Goal goal_on_nodes(const Problem& nodes, const Goal& goal);
 
 }  // namespace numascape::balance

@@ -121,7 +121,8 @@ class NodeSearch {
 
 Mapping NodesFirst::improve(const Mapping& start, const Goal& goal, double annealing_steps,
                             std::uint64_t seed) const {
-    const Goal on_nodes_goal = goal_on_nodes(nodes_.problem(), goal);
+    const bool few = few_neighbours(finest_.graph);
+    const Goal on_nodes_goal = few ? goal_on_nodes(nodes_.problem(), goal) : goal;
     NodeSearch search(nodes_.problem(), on_nodes_goal, seed, limit_);
     const std::vector<Mapping> found =
         search.run(level_on_nodes(finest_, nodes_), nodes_.of_cores(start), annealing_steps);
