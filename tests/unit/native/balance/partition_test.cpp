@@ -204,6 +204,10 @@ TEST(GroupedPartition, IsUsedForManyTasksWithFewNeighbours) {
     if (given.excess <= 0.0) {
         EXPECT_LE(found.cost, given.cost);
     }
+    options.starts.clear();
+    options.max_migrations = 30;
+    const Mapping few = incumbent_search(problem, options);
+    EXPECT_LE(measure(problem, few).migrations, 30U);
 }
 
 }  // namespace
