@@ -108,3 +108,20 @@ def test_files_are_those_of_the_threads_alive_at_once(
     # thread with its stack, so a longer run touches somewhat more of them. Without this, each of
     # 400 threads would need a page of its own at least: 8 blocks of 512 bytes.
     assert sizes[800][1] - sizes[400][1] < 400 * 8 // 4
+
+
+@pytest.mark.parametrize("recorder", ["record", "compiled"])
+def test_stacks_of_threads_that_come_in_turn(recorder: str, request: Any) -> None:
+    """The C library gives the stack of a thread that has ended to the next one."""
+    trace = request.getfixturevalue(recorder)("stacks_in_turn").trace
+    stacks = trace.structures.filter(pl.col("kind") == "stack").select("structure", "name")
+    touches = trace.first_touch.join(stacks, on="structure")
+    for thread in (1, 2, 3):
+        of_stack = touches.filter(pl.col("name") == f"Stack#{thread}")
+        assert of_stack.height >= 3
+        # Its pages may be those that an earlier thread touched first.
+        assert set(of_stack["thread"]) <= set(range(thread + 1))
+        written = trace.accesses.join(stacks, on="structure").filter(
+            pl.col("name") == f"Stack#{thread}", pl.col("thread") == thread
+        )
+        assert written["writes"].sum() >= 1500

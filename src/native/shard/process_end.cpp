@@ -10,7 +10,7 @@ void write_process_end(ShardWriter& shard, ThreadRecorder& recorder) {
     shard.each_thread([&](const ThreadRecorder& thread) {
         char name[16];
         read_thread_name(thread.os_tid, name);
-        shard.name_thread(recorder, thread, name);
+        shard.note_end(recorder, thread, name, kThreadEndsProcess);
     });
     auto* record = static_cast<ProcessExitRecord*>(
         shard.append(recorder, RecordType::kProcessExit, 0, sizeof(ProcessExitRecord)));

@@ -168,7 +168,7 @@ void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
             tables_[i - 1].granules->clear();
         }
     }
-    name_thread(*self, *self, name);
+    note_end(*self, *self, name, kThreadEnds);
     {
         SpinGuard guard(registry_lock_);
         while (self->first_table != 0) {
@@ -229,9 +229,10 @@ void ShardWriter::withdraw_table(int64_t word) {
     }
 }
 
-void ShardWriter::name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name) {
-    auto* record = static_cast<ThreadEndRecord*>(append(
-        self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord), kThreadEndsProcess));
+void ShardWriter::note_end(ThreadRecorder& self, const ThreadRecorder& of, const char* name,
+                           ThreadEndFlags flags) {
+    auto* record = static_cast<ThreadEndRecord*>(
+        append(self, RecordType::kThreadEnd, of.thread, sizeof(ThreadEndRecord), flags));
     record->time = os::ticks();
     record->os_tid = of.os_tid;
     record->cpu = &self == &of ? os::current_cpu() : kUnknownCpu;

@@ -147,8 +147,10 @@ class ShardWriter {
     uint32_t evictions(uint32_t phase) const { return evictions_[phase]; }
     // At most this many tables are used; for tests.
     void limit_tables(uint32_t most) { max_tables_ = most < kMaxTables ? most : kMaxTables; }
-    // For the end of the process: the name only; tables stay as they are.
-    void name_thread(ThreadRecorder& self, const ThreadRecorder& of, const char* name);
+    // Notes the end of a thread, and its name. With kThreadEndsProcess, its tables stay as they
+    // are.
+    void note_end(ThreadRecorder& self, const ThreadRecorder& of, const char* name,
+                  ThreadEndFlags flags);
 
     // Room for one record of `bytes` (header included); the header is filled in. Call `commit`
     // with the same record once its fields are written. Never null: with a full disk, records go

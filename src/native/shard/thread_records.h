@@ -36,8 +36,10 @@ struct ThreadEndRecord {
     char name[16];
 };
 
-// The process ends with the thread, whose counts stay in its tables.
-enum ThreadEndFlags : uint8_t { kThreadEndsProcess = 1 };
+enum ThreadEndFlags : uint8_t {
+    kThreadEnds = 0,         // before the process; its counts are in the log
+    kThreadEndsProcess = 1,  // with the process; its counts stay in its tables
+};
 
 struct ProcessExitRecord {
     RecordHeader header;
