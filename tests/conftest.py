@@ -164,6 +164,7 @@ def _tables() -> Tables:
         ),
         "data_sources": _frame("data_sources", [(0, 0, "L3 hit", 3, 1, 2, 90)]),
         "kernel_accesses": _frame("kernel_accesses", [(0, 0, 1, 1, 0, 0, 4096)]),
+        "instructions": _frame("instructions", [(0, 0, 5000), (1, 0, 4000)]),
         "seen_lines": _frame(
             "seen_lines",
             [(0, 0, 1, 5, 0, 0, 32, 255, 64, 64, 64), (0, 0, 1, 5, 1, 0, 32, 65280, 50, 0, 0)],

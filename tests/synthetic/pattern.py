@@ -37,6 +37,7 @@ class Pattern:
     transfers: list[tuple[Any, ...]] = field(default_factory=list)  # none: not recorded
     seen_lines: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
     kernel_accesses: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
+    instructions: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
     placed_by_first_touch: bool = False
     access_ns: float = 2.0  # of CPU time, for each access
 
@@ -197,6 +198,7 @@ class Pattern:
                 ("transfers", self.transfers),
                 ("seen_lines", self.seen_lines),
                 ("kernel_accesses", self.kernel_accesses),
+                ("instructions", self.instructions),
             )
             if rows
         }

@@ -79,6 +79,13 @@ struct PlannedSpecial {
     DeadRegisters dead_registers;
 };
 
+// Where a block without counted accesses is counted: before the instruction where this needs the
+// fewest saves. Null in a block with accesses.
+struct PlannedHead {
+    instr_t* instruction;
+    DeadRegisters dead_registers;
+};
+
 struct BlockPlan {
     static constexpr uint32_t kMaxGroups = 256;
     static constexpr uint32_t kMaxAccesses = 768;
@@ -93,6 +100,7 @@ struct BlockPlan {
     RegisterSet used;  // by any instruction of the block
     bool linear;       // no control flow inside the block
     int64_t distance;  // from where the instructions are decoded to where the program has them
+    PlannedHead head;
     AccessGroup group[kMaxGroups];
     PlannedAccess access[kMaxAccesses];
     PlannedSpecial special[kMaxSpecials];

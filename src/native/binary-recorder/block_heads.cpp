@@ -6,6 +6,7 @@
 #include "drmgr.h"
 #include "os.h"
 #include "recorder.h"
+#include "register_loops.h"
 #include "scratch.h"
 #include "special_counts.h"
 #include "thread_memory.h"
@@ -18,12 +19,15 @@ static_assert(kMaxPlaces <= 1u << kPlaceBits);
 static_assert(uint64_t{kCounters} << kPlaceBits <= uint64_t{1} << 32);
 static_assert(1 + BlockPlan::kMaxSpecials < kBlockCountersPerGranule);
 
+constexpr uint32_t kMinInstructionsAlone = 16;
+
 constexpr uint32_t kMaxDescribed = BlockPlan::kMaxAccesses + 2 * BlockPlan::kMaxSpecials;
 
 struct Description {
     BlockAccess access[kMaxDescribed];
     uint32_t accesses;
     uint32_t counters;  // the block's own, and one for each instruction that counts by its data
+    uint16_t instructions;
 };
 
 // Blocks by their start; nearby blocks have nearby entries, so that the table's memory is used page
@@ -33,9 +37,11 @@ struct KnownBlock {
     uint32_t number;
 };
 constexpr uint64_t kKnownBlocks = uint64_t{kCounters} * 2;
+constexpr uint64_t kMaxKnownBlocks = kKnownBlocks / 4 * 3;
 
 SpinLock known_lock;
 KnownBlock* known = nullptr;
+uint64_t known_blocks = 0;
 uint32_t next_counter = 0;
 int description_index = -1;
 ThreadMemory descriptions(sizeof(Description));
@@ -50,9 +56,22 @@ void add(Description& out, uint64_t pc, uint32_t place, bool write, uint32_t own
     (write ? last->writes : last->reads) += 1;
 }
 
+// Zero in a block that only waits for another thread.
+uint16_t instructions_of(const BlockPlan& plan) {
+    uint16_t instructions = 0;
+    for (uint32_t i = 0; i < plan.instructions; ++i) {
+        if (instr_get_opcode(plan.instruction[i]) == OP_pause) {
+            return 0;
+        }
+        instructions += instr_is_app(plan.instruction[i]) ? 1 : 0;
+    }
+    return instructions;
+}
+
 void describe(const BlockPlan& plan, Description& out) {
     out.accesses = 0;
     out.counters = 1;
+    out.instructions = instructions_of(plan);
     for (uint32_t g = 0; g < plan.groups; ++g) {
         const AccessGroup& group = plan.group[g];
         for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
@@ -98,6 +117,13 @@ uint32_t take_counters(uint32_t count) {
     return next_counter - count;
 }
 
+// Counting takes three instructions, so a block without accesses is only counted if it is long, or
+// part of a loop that no other counter shows.
+bool worth_counting(void* drcontext, app_pc start, const BlockPlan& plan) {
+    return plan.groups + plan.specials != 0 || plan.instructions >= kMinInstructionsAlone ||
+           in_register_loop(drcontext, start);
+}
+
 void thread_started(void* drcontext) {
     drmgr_set_tls_field(drcontext, description_index, descriptions.take());
 }
@@ -128,7 +154,7 @@ void block_heads_exit() {
 }
 
 uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan) {
-    if (plan.groups + plan.specials == 0) {
+    if (plan.groups + plan.specials == 0 && plan.head.instruction == nullptr) {
         return kNoBlock;
     }
     auto& description =
@@ -148,13 +174,24 @@ uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan) {
         if (known[at].signature == signature) {
             return known[at].number;
         }
-        number = recorder != nullptr ? take_counters(description.counters) : kNoBlock;
-        if (number == kNoBlock) {
+        if (recorder == nullptr || known_blocks == kMaxKnownBlocks) {
             return kNoBlock;
         }
+        if (worth_counting(drcontext, dr_fragment_app_pc(tag), plan)) {
+            number = take_counters(description.counters);
+            if (number == kNoBlock) {
+                return kNoBlock;
+            }
+        }
+        // Also if it is not counted: code that is built again must be the same, whatever is behind
+        // it by then.
         known[at] = {signature, number};
+        ++known_blocks;
     }
-    shard.write_block(*recorder, number, description.access, description.accesses);
+    if (number != kNoBlock) {
+        shard.write_block(*recorder, number, description.instructions, description.access,
+                          description.accesses);
+    }
     return number;
 }
 

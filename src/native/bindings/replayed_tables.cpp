@@ -122,6 +122,14 @@ Table kernel_accesses(KernelAccessColumns&& columns) {
     return out;
 }
 
+Table instructions(InstructionColumns&& columns) {
+    Table out;
+    out.add("thread", std::move(columns.thread));
+    out.add("phase", std::move(columns.phase));
+    out.add("instructions", std::move(columns.instructions));
+    return out;
+}
+
 Table seen_lines(SeenLineColumns&& columns) {
     Table out;
     out.add("owner", std::move(columns.owner));

@@ -18,6 +18,7 @@ Table shared_samples(SharedSampleColumns&& columns);
 Table shares(ShareColumns&& columns);
 Table transfers(TransferColumns&& columns);
 Table kernel_accesses(KernelAccessColumns&& columns);
+Table instructions(InstructionColumns&& columns);
 Table seen_lines(SeenLineColumns&& columns);
 Table seen_in_modules(SeenInModuleColumns&& columns);
 

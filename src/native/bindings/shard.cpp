@@ -205,6 +205,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["shares"] = nb::cast(shares(std::move(result.shares)));
     out["transfers"] = nb::cast(transfers(std::move(result.transfers)));
     out["kernel_accesses"] = nb::cast(kernel_accesses(std::move(result.kernel_accesses)));
+    out["instructions"] = nb::cast(instructions(std::move(result.instructions)));
     out["seen_lines"] = nb::cast(seen_lines(std::move(result.seen_lines)));
     out["seen_in_modules"] = nb::cast(seen_in_modules(std::move(result.seen_in_modules)));
     out["places"] = places(result.places);

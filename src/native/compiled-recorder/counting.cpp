@@ -92,7 +92,7 @@ void describe(ThreadRecorder& recorder, const Site* site, const CompiledModule& 
         write_place(recorder, site + i, key);
         access[accesses++] = {key, static_cast<uint16_t>(i), site[i].reads, site[i].writes, 0};
     }
-    shard.write_block(recorder, number, access, accesses);
+    shard.write_block(recorder, number, 0, access, accesses);
 }
 
 ThreadRecorder* counted_thread() {

@@ -132,6 +132,11 @@ struct KernelAccessColumns {
     std::vector<uint32_t> owner, page, thread, phase;
     std::vector<uint64_t> read_bytes, written_bytes;
 };
+// How many instructions threads executed: see InstructionsRecord.
+struct InstructionColumns {
+    std::vector<uint32_t> thread, phase;
+    std::vector<uint64_t> instructions;
+};
 // Cache lines that samples saw threads use, of pages that several threads use. `lines` has a bit
 // for each line of the page; if there is one, `bytes` has a bit for each of its bytes. `times`
 // estimates how often the thread did so, `alone` how often while no other thread of the process
@@ -244,6 +249,7 @@ struct Replay {
     ShareColumns shares;
     TransferColumns transfers;
     KernelAccessColumns kernel_accesses;
+    InstructionColumns instructions;
     SeenLineColumns seen_lines;
     SeenInModuleColumns seen_in_modules;
     std::vector<PlaceRow> places;

@@ -159,6 +159,12 @@ void Replayer::apply(const RecordView& record) {
         case RecordType::kBlockCounts:
             count_blocks_of_code(record);
             break;
+        case RecordType::kInstructions: {
+            const auto& executed = record.as<InstructionsRecord>();
+            instructions_[{record.header->id, executed.phase}] +=
+                static_cast<uint64_t>(executed.instructions);
+            break;
+        }
         case RecordType::kSample:
             pending_.add_sample(record.as<SampleRecord>(), record.header->id);
             break;
@@ -180,6 +186,17 @@ void Replayer::count_pages(const RecordView& record) {
     for (uint32_t i = 0; i < counts.pages; ++i) {
         counts_.count(counts.first_page + i, {record.header->id, counts.phase, of_lines}, pairs[i],
                       counts.time);
+    }
+}
+
+// A damaged shard may have more of earlier threads than its tables have.
+void Replayer::add_instructions() {
+    for (const auto& [by, instructions] : instructions_) {
+        if (static_cast<int64_t>(instructions) > 0) {
+            out_.instructions.thread.push_back(by.first);
+            out_.instructions.phase.push_back(by.second);
+            out_.instructions.instructions.push_back(instructions);
+        }
     }
 }
 
@@ -283,7 +300,12 @@ void Replayer::finish(const ShardReader& shard) {
         },
         [&](const ShardReader::TableCounter& counter) {
             sites_.add_counter(counter.number, counter.phase, counter.words);
+            if (counter.owner != 0) {
+                instructions_[{counter.owner - 1, counter.phase}] +=
+                    sites_.instructions(counter.number, counter.words);
+            }
         });
+    add_instructions();
     pending_.attribute(WindowPages::all(), shard.header().last_ticks);
     shard.release_pages();
     sites_.finish(out_.sites, out_.samples, out_.shared_samples);

@@ -3,6 +3,8 @@
 // The state of a replay: the memory of the process after the events that were replayed so far.
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "exception_reserve.h"
@@ -54,6 +56,7 @@ class Replayer {
     void apply(const Fault& fault, uint64_t time, uint64_t since);
     void count_pages(const RecordView& record);
     void count_blocks_of_code(const RecordView& record);
+    void add_instructions();
     void thread_start(const RecordView& record);
     void thread_end(const RecordView& record);
     void module_load(const RecordView& record);
@@ -81,6 +84,8 @@ class Replayer {
     PendingAccesses pending_;
     ReplayedMappings mappings_;
     bool with_faults_ = false;
+    // By thread and phase; modulo 2^64, see InstructionsRecord.
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> instructions_;
     uint32_t phase_ = 0;  // of all threads, at this time of the replay
     ExceptionReserve reserve_;
 };

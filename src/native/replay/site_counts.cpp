@@ -11,6 +11,16 @@ void SiteCounts::describe(const RecordView& block) {
     std::vector<BlockAccess> accesses(block.as<BlockRecord>().accesses);
     std::memcpy(accesses.data(), rest.data(), accesses.size() * sizeof(BlockAccess));
     blocks_.insert_or_assign(block.header->id, std::move(accesses));
+    if (block.as<BlockRecord>().instructions != 0) {
+        instructions_.insert_or_assign(block.header->id, block.as<BlockRecord>().instructions);
+    }
+}
+
+uint64_t SiteCounts::instructions(uint64_t number, const uint64_t (&words)[2]) const {
+    const auto of_block = instructions_.find(static_cast<uint32_t>(number));
+    return of_block == instructions_.end()
+               ? 0
+               : of_block->second * BlockCounter{words[0], words[1]}.executions();
 }
 
 void SiteCounts::add_counter(uint64_t number, uint32_t phase, const uint64_t (&words)[2]) {

@@ -22,6 +22,8 @@ class SiteCounts {
     // A description from this process or from one that it was forked from; the later one is valid.
     void describe(const RecordView& block);
     void add_counter(uint64_t number, uint32_t phase, const uint64_t (&words)[2]);
+    // The instructions of all executions of the block whose counter this is; 0: not known.
+    uint64_t instructions(uint64_t number, const uint64_t (&words)[2]) const;
     void add_sample(uint32_t site, uint32_t phase, uint32_t owner, uint32_t page, double weight,
                     double whole);
     // A sample on a page that the owners of a group share (see SharedSampleColumns).
@@ -53,6 +55,7 @@ class SiteCounts {
     Sums sums(uint32_t number, uint32_t phase) const;
 
     std::unordered_map<uint32_t, std::vector<BlockAccess>> blocks_;
+    std::unordered_map<uint32_t, uint32_t> instructions_;              // of one execution, by block
     std::map<uint32_t, std::unordered_map<uint64_t, Sums>> counters_;  // by phase
     struct Weights {
         double all = 0;

@@ -45,11 +45,22 @@ struct CountPair {
     uint64_t writes;
 };
 
-// A basic block that counts accesses; blocks are numbered by their first counter. Followed by a
-// BlockAccess for each of its accesses. In a forked process, the records of its parents also apply.
+// A basic block whose executions are counted; blocks are numbered by their first counter. Followed
+// by a BlockAccess for each of its accesses. In a forked process, the records of its parents also
+// apply.
 struct BlockRecord {
     RecordHeader header;  // id = the block
-    uint64_t accesses;
+    uint32_t accesses;
+    uint32_t instructions;  // 0: not known, or the block only waits for another thread
+};
+
+// Instructions that the thread executed in this phase, without those of the tables that it still
+// has. Negative: those of an earlier thread in a table that it got.
+struct InstructionsRecord {
+    RecordHeader header;  // id = the thread
+    int64_t instructions;
+    uint32_t phase;
+    uint32_t reserved;
 };
 
 // An instruction's accesses in one execution of its block.

@@ -97,7 +97,7 @@ CountTable* ShardWriter::table_for(ThreadRecorder& self, ThreadRecorder& thread,
     if (table != nullptr && cache_shape_.ways != 0) {
         table->lines = take_table(self, thread, phase, true);
         if (table->lines == nullptr) {
-            release_table(*table);
+            release_table(self, *table);
             return nullptr;
         }
     }
@@ -126,6 +126,7 @@ CountTable* ShardWriter::take_table(ThreadRecorder& self, ThreadRecorder& thread
     if (!of_lines) {
         thread.table_of_phase[phase] = static_cast<uint16_t>(index + 1);
     }
+    write_instructions(self, *table, 0 - table->instructions);
     owners_[index].store(table_owner(thread.thread, phase) | (of_lines ? kOwnsLines : 0),
                          std::memory_order_release);
     return table;
@@ -163,7 +164,7 @@ bool ShardWriter::evict_oldest_phase(ThreadRecorder& self) {
         CountTable& table = tables_[i];
         if (table.thread != nullptr && table.phase == phase && !in_force(table)) {
             flush_table(self, table, time);
-            release_table(table);
+            release_table(self, table);
         }
     }
     evictions_[phase] = static_cast<uint8_t>(evictions_[phase] + (evictions_[phase] < 255 ? 1 : 0));
@@ -192,8 +193,10 @@ void ShardWriter::unlink_table(CountTable& table) {
 
 // All used page counters are zero, so that the next thread can use the table as it is. Block
 // counters do not distinguish threads; they continue if the table is for the same phase.
-void ShardWriter::release_table(CountTable& table) {
+void ShardWriter::release_table(ThreadRecorder& self, CountTable& table) {
     const auto index = static_cast<uint32_t>(&table - tables_);
+    table.instructions = instructions_in(table);
+    write_instructions(self, table, table.instructions);
     unlink_table(table);
     owners_[index].store(TableOwner{table.phase} << 32, std::memory_order_release);
     table.thread = nullptr;
@@ -290,6 +293,7 @@ void ShardWriter::keep_only_table_of(ThreadRecorder& self) {
     if (kept.page_counters != nullptr) {
         tables_[0] = kept;
         tables_[0].lines = nullptr;
+        tables_[0].instructions = 0;
         current_phase_ = kept.phase;
         self.current.store(&tables_[0], std::memory_order_relaxed);
     }

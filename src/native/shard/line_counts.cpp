@@ -3,6 +3,7 @@
 // ShardWriter's part for source lines: descriptions of basic blocks, their counters, and samples of
 // which pages their sites touch.
 #include "os.h"
+#include "private_memory.h"
 #include "shard_writer.h"
 
 namespace numascape {
@@ -48,15 +49,67 @@ void write_sample(const SampleRecord& from, SampleRecord& to) {
 
 }  // namespace
 
-void ShardWriter::write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
-                              uint32_t accesses) {
+void ShardWriter::write_block(ThreadRecorder& self, uint32_t block, uint16_t instructions,
+                              const BlockAccess* access, uint32_t accesses) {
+    if (instructions != 0) {
+        note_instructions(block, instructions);
+    }
     auto* record = static_cast<BlockRecord*>(
         append(self, RecordType::kBlock, block, sizeof(BlockRecord) + accesses * sizeof *access));
     record->accesses = accesses;
+    record->instructions = instructions;
     auto* out = reinterpret_cast<BlockAccess*>(record + 1);
     for (uint32_t i = 0; i < accesses; ++i) {
         out[i] = access[i];
     }
+    commit(self, record);
+}
+
+void ShardWriter::note_instructions(uint32_t block, uint16_t instructions) {
+    uint16_t* of_blocks = instructions_.load(std::memory_order_acquire);
+    if (of_blocks == nullptr && makes_calls()) {
+        auto* fresh = map_private<uint16_t>(kCounters * sizeof(uint16_t));
+        if (fresh != nullptr && !instructions_.compare_exchange_strong(of_blocks, fresh)) {
+            os::unmap(fresh, kCounters * sizeof(uint16_t));
+        } else {
+            of_blocks = fresh;
+        }
+    }
+    if (of_blocks != nullptr) {
+        std::atomic_ref(of_blocks[block]).store(instructions, std::memory_order_relaxed);
+    }
+}
+
+// Of a table that no thread counts in at this moment.
+uint64_t ShardWriter::instructions_in(const CountTable& table) const {
+    const uint16_t* of_blocks = instructions_.load(std::memory_order_acquire);
+    if (of_blocks == nullptr || table.of_lines || table.page_counters == nullptr) {
+        return 0;
+    }
+    uint64_t sum = 0;
+    table.counters->each([&](uint32_t granule) {
+        const uint32_t first = granule * kBlockCountersPerGranule;
+        for (uint32_t number = first; number < first + kBlockCountersPerGranule; ++number) {
+            if (of_blocks[number] != 0) {
+                sum += of_blocks[number] *
+                       counter_at<BlockCounter>(table.page_counters, number).executions();
+            }
+        }
+    });
+    return sum;
+}
+
+// Pre: the table has a thread.
+void ShardWriter::write_instructions(ThreadRecorder& self, const CountTable& table,
+                                     uint64_t instructions) {
+    if (instructions == 0) {
+        return;
+    }
+    auto* record = static_cast<InstructionsRecord*>(
+        append(self, RecordType::kInstructions, table.thread->thread, sizeof(InstructionsRecord)));
+    record->instructions = static_cast<int64_t>(instructions);
+    record->phase = table.phase;
+    record->reserved = 0;
     commit(self, record);
 }
 
@@ -178,6 +231,7 @@ void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {
         commit(self, record);
     });
     table.counters->clear();
+    table.instructions = 0;
 }
 
 }  // namespace numascape

@@ -42,8 +42,9 @@ enum class RecordType : uint8_t {
     kStackFrameEnd,
     kKernelAccess,
     kThreadPointer,
+    kInstructions,
 };
-inline constexpr RecordType kLastRecordType = RecordType::kThreadPointer;
+inline constexpr RecordType kLastRecordType = RecordType::kInstructions;
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
 struct RecordHeader {

@@ -71,6 +71,10 @@ bool block_counts_agree(const RecordView& record, uint32_t) {
            entries_fit<BlockCountsRecord, BlockCountsEntry>(record, counts.counters);
 }
 
+bool instructions_agree(const RecordView& record, uint32_t threads) {
+    return record.header->id < threads && record.as<InstructionsRecord>().phase < kMaxPhases;
+}
+
 bool placement_agrees(const RecordView& record, uint32_t) {
     const auto& placement = record.as<PlacementRecord>();
     return pages_fit(placement.first_page, placement.pages) &&
@@ -150,6 +154,7 @@ constexpr std::array kForms = {
     form<StackFrameEndRecord>(RecordType::kStackFrameEnd),
     form<KernelAccessRecord>(RecordType::kKernelAccess, kernel_access_agrees),
     form<ThreadPointerRecord>(RecordType::kThreadPointer, id_is_thread),
+    form<InstructionsRecord>(RecordType::kInstructions, instructions_agree),
 };
 
 constexpr size_t number_of(RecordType type) {

@@ -11,7 +11,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 11;
+inline constexpr uint32_t kShardVersion = 12;
 
 inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
 inline constexpr uint32_t kCounters = 1 << 22;

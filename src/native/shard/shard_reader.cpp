@@ -211,6 +211,7 @@ void ShardReader::visit_entries(uint64_t at, std::span<const PageCounter> entrie
         if (position < kCounters) {
             // Of ended threads too.
             visitor.counter({kCounters - 1 - static_cast<uint32_t>(position),
+                             thread,
                              phase,
                              {entry.negated_reads, entry.negated_writes}});
         } else if (thread != 0) {

@@ -66,6 +66,7 @@ class ShardReader {
     // A block counter (block_counters.h) of some table as its two words.
     struct TableCounter {
         uint32_t number;
+        uint32_t owner;  // thread + 1; 0: the table is free
         uint32_t phase;
         uint64_t words[2];
     };

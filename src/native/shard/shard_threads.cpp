@@ -172,7 +172,7 @@ void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
     {
         SpinGuard guard(registry_lock_);
         while (self->first_table != 0) {
-            release_table(tables_[self->first_table - 1]);
+            release_table(*self, tables_[self->first_table - 1]);
         }
     }
     keep_recorder(self);

@@ -282,6 +282,9 @@ void ShardWriter::close() {
     os::unmap(tables_, kMaxTables * sizeof(CountTable));
     os::unmap(phase_used_, kMaxPhases * sizeof(uint64_t));
     os::unmap(evictions_, kMaxPhases);
+    if (uint16_t* instructions = instructions_.exchange(nullptr)) {
+        os::unmap(instructions, kCounters * sizeof(uint16_t));
+    }
     os::unmap(header_, kLogOffset);
     shard_file_.close();
     tables_file_.close();

@@ -43,6 +43,7 @@ struct CountTable {
     bool of_lines;               // this is a table of lines
     uint32_t phase;              // the last one, when it is free
     uint32_t next;               // the thread's next table: index + 1, 0 = none
+    uint64_t instructions;       // that its block counters had when a thread left it last
 };
 
 // How a thread samples the structures that its instructions touch; see block_heads.h.
@@ -204,8 +205,8 @@ class ShardWriter {
 
     // --- Source lines (line_counts.cpp).
     // Describes a block, whose accesses' sites are block << kPlaceBits | place.
-    void write_block(ThreadRecorder& self, uint32_t block, const BlockAccess* access,
-                     uint32_t accesses);
+    void write_block(ThreadRecorder& self, uint32_t block, uint16_t instructions,
+                     const BlockAccess* access, uint32_t accesses);
     // Called when the counter of the block ran out in the table of these page counters. Loads it
     // with the number of executions until the next sample. True: this execution must be sampled.
     bool begin_sample(ThreadRecorder& self, PageCounter* page_counters, uint32_t block);
@@ -297,6 +298,9 @@ class ShardWriter {
     void back_page(const CountTable& table, int64_t offset);
     void back_counter(const CountTable& table, uint32_t number);
     void flush_counters(ThreadRecorder& self, CountTable& table);
+    void note_instructions(uint32_t block, uint16_t instructions);
+    uint64_t instructions_in(const CountTable& table) const;
+    void write_instructions(ThreadRecorder& self, const CountTable& table, uint64_t instructions);
 
     void note_transfer(ThreadRecorder& self, const Transfer& transfer);
     void note_kernel_access(ThreadRecorder& self, const KernelAccessRecord& access);
@@ -311,7 +315,7 @@ class ShardWriter {
     bool evict_oldest_phase(ThreadRecorder& self);
     void unlink_table(CountTable& table);
     void flush_table(ThreadRecorder& self, CountTable& table, uint64_t time);
-    void release_table(CountTable& table);
+    void release_table(ThreadRecorder& self, CountTable& table);
     void retire_granule(ThreadRecorder& self, const CountTable& of, uint32_t granule,
                         uint32_t first, uint32_t end, uint64_t time);
     void retire_of(ThreadRecorder& self, ThreadRecorder& thread, uint32_t first, uint32_t end,
@@ -327,6 +331,7 @@ class ShardWriter {
     std::atomic<uint8_t>* touched_ = nullptr;  // by window page: kUsed, kWritten
     uint64_t* phase_used_ = nullptr;           // by phase: number of the switch that last began it
     uint8_t* evictions_ = nullptr;             // by phase
+    std::atomic<uint16_t*> instructions_{nullptr};  // by block; null: none are known
     uint64_t switches_ = 0;
     CacheShape cache_shape_;
     SharedLines shared_lines_;

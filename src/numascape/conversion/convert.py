@@ -14,9 +14,14 @@ from numascape.conversion import kernel_accesses, seen_lines, transfers
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
-from numascape.conversion.phases import run_phases
+from numascape.conversion.phases import RunPhases, run_phases
 from numascape.conversion.places import PLACE, sort_by
-from numascape.conversion.shard_groups import Member, ShardGroup, shard_groups
+from numascape.conversion.shard_groups import (
+    UNKNOWN_THREAD,
+    Member,
+    ShardGroup,
+    shard_groups,
+)
 from numascape.conversion.shards import Shard, read_shards
 from numascape.conversion.shared_memory import join_shared
 from numascape.conversion.source_lines import joined_lines, merged
@@ -148,6 +153,7 @@ def _assemble(
         "kernel_accesses": kernel_accesses.sum_kernel_accesses(
             renumbered(with_phases(part.kernel_accesses, part)) for part in parts
         ),
+        "instructions": _instructions(members, phases),
         "seen_lines": seen_lines.sum_seen_lines(
             renumbered(with_phases(part.seen_lines, part)) for part in parts
         ),
@@ -167,6 +173,20 @@ def _in_order(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The columns of a trace's table in the order of its schema, then the optional ones."""
     optional = (column for column in OPTIONAL_COLUMNS.get(name, ()) if column in frame.columns)
     return frame.select(*SCHEMAS[name].names(), *optional)
+
+
+def _instructions(members: list[Member], phases: RunPhases) -> pl.DataFrame:
+    """How many instructions each thread executed in each phase."""
+    rows = pl.concat(
+        phases.renumbered(
+            member.shard.tables["instructions"].with_columns(thread=member.threads("thread")),
+            member.process,
+        )
+        for member in members
+    )
+    known = rows.filter(pl.col("thread") != UNKNOWN_THREAD)
+    keys = ["thread", "phase"]
+    return known.group_by(keys).agg(pl.col("instructions").sum()).sort(keys)
 
 
 def _instances(parts: list[ProcessTables]) -> pl.DataFrame:

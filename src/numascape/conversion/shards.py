@@ -47,6 +47,7 @@ _TABLES = (
     "shares",
     "transfers",
     "kernel_accesses",
+    "instructions",
     "seen_lines",
     "seen_in_modules",
 )

@@ -78,6 +78,11 @@ class DerivedTrace(Trace):
         return self.whole.kernel_accesses
 
     @property
+    def instructions(self) -> pl.DataFrame:
+        """How many instructions each thread executed in each phase."""
+        return self.whole.instructions
+
+    @property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use."""
         return self.whole.seen_lines

@@ -66,6 +66,11 @@ class TraceOfPhase(Trace):
         return self.whole.kernel_accesses.filter(pl.col("phase") == self.phase)
 
     @cached_property
+    def instructions(self) -> pl.DataFrame:
+        """How many instructions each thread executed in the phase."""
+        return self.whole.instructions.filter(pl.col("phase") == self.phase)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use in the phase."""
         return self.whole.seen_lines.filter(pl.col("phase") == self.phase)

@@ -132,6 +132,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "written_bytes": _U64,
         }
     ),
+    "instructions": pl.Schema({"thread": _U32, "phase": _U32, "instructions": _U64}),
     "seen_lines": pl.Schema(
         {
             **_PAGE_OF_INSTANCE,

@@ -157,6 +157,11 @@ class TraceOfTeams(DerivedTrace):
         return self._by_place(self.whole.kernel_accesses)
 
     @cached_property
+    def instructions(self) -> pl.DataFrame:
+        """How many instructions the threads of each place executed, in rows of threads."""
+        return self._by_place(self.whole.instructions)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw the threads of each place use, in rows of threads."""
         return self._by_place(self.whole.seen_lines)

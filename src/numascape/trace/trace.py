@@ -114,6 +114,18 @@ class Trace:
         return self._read_pages("kernel_accesses", by_thread=True, by_phase=True)
 
     @cached_property
+    def instructions(self) -> pl.DataFrame:
+        """How many instructions each thread executed in each phase; empty if not recorded."""
+        frame = self._read("instructions")
+        check.check_ids(
+            frame,
+            self._where("instructions"),
+            thread=self.threads.height,
+            phase=self.phases.height,
+        )
+        return frame
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use; empty if not recorded."""
         frame = self._read_pages("seen_lines", by_thread=True, by_phase=True)

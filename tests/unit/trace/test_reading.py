@@ -228,6 +228,8 @@ def test_changed_byte_is_found(trace_folder: Path) -> None:
         ("transfers", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
         ("transfers", pl.lit(128, pl.Int32).alias("cache_line"), "only 128 cache lines"),
         ("transfers", pl.lit(-2, pl.Int32).alias("cache_line"), "only 128 cache lines"),
+        ("instructions", pl.lit(2, pl.UInt32).alias("thread"), "names thread 2"),
+        ("instructions", pl.lit(1, pl.UInt32).alias("phase"), "names phase 1"),
         ("kernel_accesses", pl.lit(2, pl.UInt32).alias("thread"), "names thread 2"),
         ("kernel_accesses", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
         ("seen_lines", pl.lit(128, pl.Int32).alias("cache_line"), "only 128 cache lines"),

@@ -191,6 +191,13 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     scratch.restore(last);
 }
 
+// Counts a block that has no counted accesses.
+void insert_head(const Emitter& emit, Block& block) {
+    PlaceScratch scratch(emit, block.scratch, block.plan.head.dead_registers, 0);
+    scratch.save_flags();
+    scratch.restore(true);
+}
+
 // Accesses after a mark are counted in its phase, and in the region that it names, so they are not
 // counted together with those before it. The same holds for a large frame.
 void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
@@ -238,6 +245,7 @@ dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bo
     plan_block(block, dr_fragment_app_pc(tag), options.count_stack, state->plan);
     if (in_return_stub(dr_fragment_app_pc(tag))) {
         state->plan.groups = state->plan.specials = 0;  // our own code
+        state->plan.head = {};
     }
     state->scratch = choose_block_scratch(state->plan, any_flags_needed(state->plan));
     state->scratch.number =
@@ -298,6 +306,9 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
            plan.special[plan.next_special].instruction == where) {
         const uint32_t number = plan.next_special++;
         insert_special(emit, block->scratch, plan, number, places_left(plan) == 0);
+    }
+    if (plan.head.instruction == where && block->scratch.head != kNoBlock) {
+        insert_head(emit, *block);
     }
     insert_mark(drcontext, list, where);
     insert_frame_change(emit);

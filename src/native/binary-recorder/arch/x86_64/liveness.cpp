@@ -46,6 +46,14 @@ Effect effect_of(instr_t* instruction) {
     return effect;
 }
 
+// Dead flags save four instructions, a dead register two.
+bool better_for_head(const DeadRegisters& here, const PlannedHead& known) {
+    const auto saved = [](const DeadRegisters& at) {
+        return (at.flags_dead ? 2 : 0) + (at.dead != 0 ? 1 : 0);
+    };
+    return known.instruction == nullptr || saved(here) >= saved(known.dead_registers);
+}
+
 }  // namespace
 
 void compute_liveness(BlockPlan& plan) {
@@ -54,6 +62,7 @@ void compute_liveness(BlockPlan& plan) {
     uint32_t group = plan.groups;
     uint32_t special = plan.specials;
     plan.used = kStackPointerBit;
+    plan.head = {};
     const bool known = plan.linear && plan.instructions < BlockPlan::kMaxInstructions;
     for (uint32_t at = plan.instructions; at > 0; --at) {
         const Effect effect = effect_of(plan.instruction[at - 1]);
@@ -65,6 +74,10 @@ void compute_liveness(BlockPlan& plan) {
         const DeadRegisters dead_registers =
             known ? DeadRegisters{~live & 0xffff & ~kStackPointerBit, flags_live == 0}
                   : DeadRegisters{0, false};
+        if (plan.groups + plan.specials == 0 && instr_is_app(plan.instruction[at - 1]) &&
+            better_for_head(dead_registers, plan.head)) {
+            plan.head = {plan.instruction[at - 1], dead_registers};
+        }
         while (group > 0 && plan.group[group - 1].at == at - 1) {
             plan.group[--group].dead_registers = dead_registers;
         }

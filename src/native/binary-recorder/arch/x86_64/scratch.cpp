@@ -167,6 +167,9 @@ ThreadSlot spill_slot(Role role) {
 BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags) {
     BlockScratch scratch{};
     scratch.number = scratch.head = kNoBlock;
+    if (plan.groups + plan.specials == 0) {
+        return scratch;
+    }
     RegisterSet free = ~plan.used & 0xffff;
     if (flags && (free & kAccumulatorBit) != 0) {
         scratch.reg[index(Role::kFlags)] = DR_REG_RAX;
