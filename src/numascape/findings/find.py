@@ -233,11 +233,17 @@ def _without_consequences(found: Sequence[Finding]) -> list[Finding]:
 def _that_matter_beside_computing(run: Run, found: Sequence[Finding]) -> list[Finding]:
     """Leave out what cannot matter in a run that computes for most of its time.
 
-    Accesses do not show how long its threads work, so nothing is said about their balance either.
-    Only lines that travel often take a share of the time.
+    Only lines that travel often take a share of the time. Accesses do not show how long its
+    threads work, so nothing is said about their balance either, unless instructions are known.
     """
     least = MIN_GAIN * run.cpu_ns / MEMORY_NS
-    return [f for f in found if not f.to_do or (f.kind in LINES_TRAVEL and f.nearer >= least)]
+
+    def matters(finding: Finding) -> bool:
+        if finding.kind is Kind.LOAD_IMBALANCE:
+            return run.executed > 0
+        return finding.kind in LINES_TRAVEL and finding.nearer >= least
+
+    return [finding for finding in found if not finding.to_do or matters(finding)]
 
 
 def _without_contradictions(found: Sequence[Finding]) -> list[Finding]:

@@ -24,6 +24,7 @@ from numascape.findings.waiting import used_while_waiting
 from numascape.findings.work import work_and_fills
 from numascape.machine.description import Machine
 from numascape.naming.frames import is_library_code
+from numascape.prediction.computing import INSTRUCTION_NS
 from numascape.trace import Trace
 from numascape.trace.counting import only_touches
 from numascape.trace.once import kept_with
@@ -51,9 +52,19 @@ class RunFacts:
         """Accesses of the whole run."""
         return sum(facts.accesses for facts in self.facts.values())
 
+    @cached_property
+    def executed(self) -> int:
+        """Instructions of the whole run; 0 if they were not counted."""
+        return int(self.trace.instructions["instructions"].sum())
+
     @property
     def cpu_ns(self) -> float:
-        """CPU time of the run, without recording if that is known; 0 if unknown."""
+        """CPU time of the run: of its instructions, or as measured; 0 if unknown.
+
+        Without recording if that is known.
+        """
+        if self.executed:
+            return self.executed * INSTRUCTION_NS
         times = self.trace.info.times
         return (times.native_cpu_s or times.cpu_s or 0.0) * 1e9
 

@@ -84,3 +84,44 @@ def test_lines_that_travel_often_matter_beside_computing(times: int, told: bool)
     kinds = {one.kind for one in found(pattern)}
     assert (Kind.LINE_FALSE_SHARING in kinds) is told
     assert (Kind.NO_PROBLEM in kinds) is not told
+
+
+def executing(each: int, busiest: float, *, access_ns: float = 1) -> Pattern:
+    """Tiles, with so many instructions an access.
+
+    Thread 2 executes `busiest` times the mean of the three threads that only work.
+    """
+    pattern = tiles(access_ns)
+    counts = (rows[name].sum() for rows in pattern.accesses for name in ("reads", "writes"))
+    accesses = sum(int(count) for count in counts)
+    mean = each * accesses // THREADS
+    of_threads = {0: 1.0, 2: busiest} | dict.fromkeys((1, 3), (3 - busiest) / 2)
+    pattern.instructions = [(one, 0, round(mean * of_threads[one])) for one in range(THREADS)]
+    return pattern
+
+
+@pytest.mark.parametrize("access_ns", [1, 1000])
+def test_instructions_tell_whether_a_run_computes_whatever_its_time_is(access_ns: float) -> None:
+    kinds = {one.kind for one in found(executing(79, 1.0, access_ns=access_ns))}
+    assert kinds == {Kind.SERIAL_FIRST_TOUCH}  # thread 1 makes more accesses in the same time
+    (none,) = found(executing(81, 1.0, access_ns=access_ns))
+    assert none.kind is Kind.NO_PROBLEM
+    assert "it executes 81 instructions for each access" in none.why
+
+
+@pytest.mark.parametrize(("busiest", "uneven"), [(1.38, False), (1.42, True)])
+def test_the_work_of_a_run_that_computes_is_its_instructions(busiest: float, uneven: bool) -> None:
+    (one,) = found(executing(100, busiest))
+    assert one.kind is (Kind.LOAD_IMBALANCE if uneven else Kind.NO_PROBLEM)
+    assert not uneven or "Thread 2 executes 1.4 times as many instructions" in one.why
+
+
+@pytest.mark.parametrize(("times", "uneven"), [(1.38, False), (1.42, True)])
+def test_more_accesses_are_more_work_only_with_more_instructions(
+    times: float, uneven: bool
+) -> None:
+    pattern = executing(10, times)
+    swapped = {0: 0, 1: 2, 2: 1, 3: 3}
+    pattern.instructions = [(swapped[one], 0, count) for one, _, count in pattern.instructions]
+    kinds = {one.kind for one in found(pattern)}  # thread 1 has more of both
+    assert (Kind.LOAD_IMBALANCE in kinds) is uneven

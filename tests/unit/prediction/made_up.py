@@ -112,6 +112,7 @@ def trace_of(
             orient="row",
         ),
         instances=pl.DataFrame(schema=SCHEMAS["instances"]),
+        instructions=pl.DataFrame(schema=SCHEMAS["instructions"]),
         info=SimpleNamespace(
             machine=machine or machine_of(1),
             times=Times(1.0, cpu_s),

@@ -7,9 +7,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
-from numascape.prediction.computing import LAST_LEVEL_BYTES, STARTING_S, computing_ns
+from numascape.prediction.computing import (
+    INSTRUCTION_NS,
+    LAST_LEVEL_BYTES,
+    STARTING_S,
+    computing_ns,
+)
 from numascape.prediction.load import RunPlacement
 from numascape.prediction.model import predict
 from numascape.prediction.policies import interleaved
@@ -22,14 +28,19 @@ FITS = LAST_LEVEL_BYTES // PAGE_BYTES
 ACCESSES = 100_000_000
 
 
-def of(each_ns: float, pages: int = 1, at_random: int = 0, **changed: Any) -> float:
+def of(
+    each_ns: float, pages: int = 1, at_random: int = 0, executed: int = 0, **changed: Any
+) -> float:
     """What a run computes that uses so much CPU time for each access."""
     whole = {
         "times": Times(1.0, STARTING_S + each_ns * ACCESSES * 1e-9),
         "totals": Totals(ACCESSES - 1000, 1000, pages, 4),
         "recorder": SimpleNamespace(counts="accesses"),
     }
-    trace: Any = SimpleNamespace(info=SimpleNamespace(**{**whole, **changed}))
+    trace: Any = SimpleNamespace(
+        info=SimpleNamespace(**{**whole, **changed}),
+        instructions=pl.DataFrame({"instructions": [executed]}),
+    )
     return computing_ns(trace, at_random)
 
 
@@ -47,6 +58,25 @@ def test_half_of_the_time_is_not_for_accesses(
 ) -> None:
     assert of(below, pages, at_random) == 0
     assert of(above, pages, at_random) == pytest.approx(above / 2 + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "pages", "at_random"),
+    [
+        (79, 80, FITS, 0),
+        (399, 400, FITS + 1, 0),
+        (399, 400, FITS, ACCESSES),
+        (239, 240, FITS, ACCESSES // 2),
+    ],
+)
+def test_instructions_tell_whatever_the_time_is(
+    below: int, above: int, pages: int, at_random: int
+) -> None:
+    for each_ns in (0.1, 1000):
+        assert of(each_ns, pages, at_random, below * ACCESSES) == 0
+        computing = of(each_ns, pages, at_random, above * ACCESSES)
+        assert computing == pytest.approx(above * INSTRUCTION_NS)
+    assert of(0.1, executed=1000 * ACCESSES, recorder=SimpleNamespace(counts="samples")) == 0
 
 
 def test_the_time_without_recording_is_the_time_if_it_is_known() -> None:

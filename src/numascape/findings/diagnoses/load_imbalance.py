@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a phase with a large share of the run, one thread makes far more accesses than the mean."""
+"""In a phase with a large share of the run, one thread does far more work than the mean.
+
+Work is accesses to memory, and it is more only if the thread also executes more instructions. In a
+run that computes, work is instructions.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.ownership import Owner, is_remainder
@@ -42,8 +47,15 @@ def diagnose(run: Run) -> list[Finding]:
         .agg(pl.col("reads", "writes").sum())
         .collect()
     )
-    by_thread = by_structure.group_by("phase", "thread").agg(
-        count=(pl.col("reads") + pl.col("writes")).sum()
+    executed = run.trace.instructions.group_by("phase", "thread").agg(pl.col("instructions").sum())
+    counted = "instructions" if run.computes and run.executed else "accesses"
+    by_thread = (
+        by_structure.group_by("phase", "thread")
+        .agg(accesses=(pl.col("reads") + pl.col("writes")).sum())
+        .join(executed, on=["phase", "thread"], how="left")
+        .with_columns(pl.col("instructions").fill_null(0))
+        .with_columns(count=counted)
+        .sort("phase", "thread")
     )
     loose = loose_phases(run.trace)
     main = run.trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
@@ -109,14 +121,16 @@ def _common(one: Floats | None, other: Floats | None) -> float:
 
 def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     counts = rows["count"].to_numpy().astype(float)
-    if counts.sum() < MIN_PHASE_SHARE * run.accesses:
+    computes = run.computes and run.executed > 0
+    share = share_of(float(counts.sum()), run.executed if computes else run.accesses)
+    if share < MIN_PHASE_SHARE:
         return None
     working = counts >= MAX_IDLE_RATIO * counts.mean()
     threads, counts = rows["thread"].to_numpy()[working], counts[working]
     if len(counts) < 2:
         return None
     ratio = float(counts.max() / counts.mean())
-    if ratio < MIN_IMBALANCE:
+    if ratio < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy()[working], counts):
         return None
     busiest = int(threads[counts.argmax()])
     behind = tuple(int(t) for t in threads[counts > counts.mean()])
@@ -132,31 +146,34 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         return None  # so do tasks, queues and thread pools
     saved = 1 - counts.mean() / counts.max()
     where = "The threads" if run.trace.phases.height == 1 else f"In {name}, the threads"
+    what = "instructions" if computes else "accesses"
+    did = f"{'executes' if computes else 'makes'} {ratio:.1f} times as many {what}"
     return Finding(
         kind=Kind.LOAD_IMBALANCE,
         structure=None,
         name="",
         threads=behind,
         why=(
-            f"{where} do unequal work. Thread {busiest} makes {ratio:.1f} times as many accesses "
-            f"as the mean thread. Above the mean: {threads_text(behind)}. The other threads wait "
-            "for them."
+            f"{where} do unequal work. Thread {busiest} {did} as the mean thread. "
+            f"Above the mean: {threads_text(behind)}. The other threads wait for them."
         ),
         fixes=(Fix(_even_out(run, place, schedule), Remedy.BALANCED),),
         evidence=(
             Evidence("busiest thread over the mean", ratio, "times"),
-            Evidence("share of the run's accesses in this phase", _share(run, counts), "share"),
+            Evidence(f"share of the run's {what} in this phase", share, "share"),
             Evidence("upper bound of the phase time that balance saves", saved, "share"),
         ),
         figure=Figure.THREADS,
         confidence=sureness(ratio, MIN_IMBALANCE, 2 * MIN_IMBALANCE),
         place=schedule.place if schedule else place,
-        nearer=round(saved * float(counts.sum())),
+        nearer=round(saved * share * run.accesses),
     )
 
 
-def _share(run: Run, counts: np.ndarray) -> float:  # type: ignore[type-arg]
-    return share_of(float(counts.sum()), run.accesses)
+def _executes_no_more(executed: npt.NDArray[np.uint64], counts: Floats) -> bool:
+    """Whether the thread with the most work does not execute many more instructions than others."""
+    busiest = float(executed[counts.argmax()])
+    return bool(executed.any()) and busiest < MIN_IMBALANCE * float(executed.mean())
 
 
 def _takes_work_when_free(run: Run, phase: int) -> bool:

@@ -93,6 +93,11 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
 
 
 def _computes(run: Run) -> str:
+    if run.executed:
+        return (
+            f"The run computes: it executes {run.executed / run.accesses:.0f} instructions for "
+            "each access to memory."
+        )
     each = run.cpu_ns / run.accesses
     return (
         f"The run computes: it uses {each:.0f} ns of CPU time for each access to memory, far more "
