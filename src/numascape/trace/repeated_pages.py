@@ -30,6 +30,11 @@ MAX_LIFE_TOGETHER: Final = 0.5
 """The time in which two threads both exist, as a share of the shorter lifetime, up to which one of
 them can follow the other in the same place."""
 
+MIN_SAME_WORK: Final = 0.8
+"""Share of the work of two teams on the same structures, reads and writes apart, from which they
+repeat it. Of labelled programs with successive teams, repetitions have 0.98 or more in common, and
+stages that hand structures on 0.59 or less."""
+
 _MAX_USERS: Final = 0.75
 """If more than this share of the threads use a page, its users show nothing about places in
 teams."""
@@ -124,6 +129,21 @@ def use_the_same_pages(trace: Trace, teams: list[list[int]]) -> bool:
     """Whether threads in the same place of teams of one size use the same pages."""
     threads = [thread for team in teams for thread in team]
     return _repeats(_common_pages(trace.accesses, threads), len(teams[0]))
+
+
+def repeating(trace: Trace, teams: list[list[int]]) -> list[list[int]]:
+    """The teams that do the same work as another one; a stage that runs once does not."""
+    threads = [thread for team in teams for thread in team]
+    made = _profiles(trace.accesses, threads)
+    each = np.add.reduceat(made, np.cumsum([0, *(len(team) for team in teams[:-1])]), axis=0)
+    shares = each / np.maximum(each.sum(axis=1, keepdims=True), 1.0)
+    repeated = []
+    for number, team in enumerate(teams):
+        others = np.delete(shares, number, axis=0)
+        common = np.minimum(shares[number], others).sum(axis=1).max(initial=0.0)
+        if common >= MIN_SAME_WORK:
+            repeated.append(team)
+    return repeated
 
 
 def _sizes(threads: int) -> list[int]:

@@ -9,7 +9,7 @@ and count as one thread where the division of work is judged.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -19,7 +19,7 @@ import polars as pl
 from numascape.trace.counting import count_columns
 from numascape.trace.derived import DerivedTrace
 from numascape.trace.once import kept_with
-from numascape.trace.repeated_pages import by_pages, use_the_same_pages
+from numascape.trace.repeated_pages import by_pages, repeating, use_the_same_pages
 from numascape.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -45,21 +45,32 @@ def _places(trace: Trace) -> dict[int, int]:
     for own in lives.sort("process", "thread").partition_by("process", maintain_order=True):
         created = own[1:]
         found |= (
-            by_pages(trace, created) or by_lives(created) or with_the_same_pages(trace, created)
+            by_pages(trace, created)
+            or by_lives(created, lambda teams: repeating(trace, teams))
+            or with_the_same_pages(trace, created)
         )
     return found
 
 
-def by_lives(created: pl.DataFrame) -> dict[int, int]:
-    """The places in teams of one size, if there are three or more, and most threads are in them.
+Teams = list[list[int]]
 
-    `created` are rows of a trace's table, of one process without its main thread.
+
+def by_lives(
+    created: pl.DataFrame, repeating: Callable[[Teams], Teams] = lambda teams: teams
+) -> dict[int, int]:
+    """The places in three or more teams of a size, in which most threads are.
+
+    `created` are rows of a trace's table, of one process without its main thread. `repeating`
+    chooses the teams that repeat their work.
     """
     found: dict[int, int] = {}
     for size, teams in _by_size(created).items():
         if size > 1 and len(teams) >= MIN_TEAMS and 2 * size * len(teams) > created.height:
-            for team in teams:
-                found |= dict(zip(team, teams[0], strict=True))
+            same = repeating(teams)
+            if len(same) < MIN_TEAMS:
+                continue
+            for team in same:
+                found |= dict(zip(team, same[0], strict=True))
     return found
 
 

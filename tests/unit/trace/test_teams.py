@@ -206,3 +206,20 @@ def test_they_run_on_the_same_node(steps: Trace) -> None:
 def test_a_trace_without_repeated_teams_stays_itself(small_trace: Path) -> None:
     trace = Trace.read(small_trace)
     assert TraceOfTeams.of(trace) is trace
+
+
+@pytest.mark.parametrize(("common", "places"), [(0.79, 0), (0.81, 6)])
+def test_stages_of_equal_size_are_no_repetition(tmp_path: Path, common: float, places: int) -> None:
+    """Each of three teams does so much of its work on the structure of all, at any entry."""
+    pattern = Pattern("stages", 7)
+    shared = pattern.structure("shared", 4)
+    own = [pattern.structure(f"of stage {stage}", 1) for stage in range(3)]
+    for thread in range(1, 7):
+        pattern.access(shared, np.arange(4), thread, round(100 * common), 0)
+        pattern.access(own[(thread - 1) // 2], np.array([0]), thread, round(400 * (1 - common)), 0)
+    pattern.touch(shared, np.arange(4), 0)
+    for structure in own:
+        pattern.touch(structure, np.array([0]), 0)
+    trace = write_pattern(pattern, tmp_path / "stages.numascape")
+    vars(trace)["threads"] = threads(*TEAM, *later(20), *later(50))
+    assert len(first_in_places(trace)) == places
