@@ -158,3 +158,21 @@ def test_what_shares_a_page_with_the_end_of_a_large_block_counts_by_its_lines(
 @pytest.mark.parametrize("variable", ["counter", "table"])
 def test_a_small_variable_that_is_used_often_is_a_structure(record: Any, variable: str) -> None:
     assert record("small_variables").total(variable)[1] == pytest.approx(200_000, rel=0.05)
+
+
+def test_a_rare_small_variable_is_a_structure_if_threads_share_its_line(record: Any) -> None:
+    """The line may travel between them each time."""
+    names = set(record("small_shared").trace.structures["name"])
+    assert {"large", "packed"} <= names
+    assert "alone" not in names
+
+
+def test_a_thread_of_a_library_that_only_waits_does_not_work(record: Any) -> None:
+    """Main is alone while it fills the array, although the waiting thread reads all the time."""
+    recording = record("idle_thread")
+    trace = recording.trace
+    wanted = trace.structures.filter(pl.col("name") == "array")["structure"]
+    seen = trace.seen_lines.filter(pl.col("structure").is_in(wanted.implode()))
+    of_main, of_reader = (seen.filter(pl.col("thread") == thread) for thread in (0, 2))
+    assert of_main["alone"].sum() > 0.9 * of_main["times"].sum() > 0
+    assert of_reader["alone"].sum() == 0 < of_reader["times"].sum()

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "page_ranges.h"
 #include "replayed_call_stacks.h"
 #include "window_pages.h"
 
@@ -69,7 +70,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
     if (with_faults_) {
         mappings_.keep_ends();
     }
-    look_ahead(records);
+    look_ahead(records, header.program);
     auto fault = faults.begin();
     const auto apply_faults = [&](uint64_t before) {
         for (; fault != faults.end() && in_ticks(fault->time_ns) < before; ++fault) {
@@ -104,19 +105,28 @@ void Replayer::expect_owners(const RecordView& record) {
 }
 
 // What samples saw of shared pages, and which threads worked at the same time. Threads that hardly
-// ever do anything, such as those of a library that has no work for them, do not count.
-void Replayer::look_ahead(const std::vector<RecordView>& records) {
+// ever do anything, such as those of a library that has no work for them, do not count. While they
+// wait, they may read the library's own variables again and again.
+void Replayer::look_ahead(const std::vector<RecordView>& records, std::string_view program) {
     constexpr double kMinOfMean = 0.1;
     std::unordered_map<uint32_t, double> work;
     double all = 0;
+    PageRanges libraries;
     for (const RecordView& record : records) {
         expect_owners(record);
+        if (record.type() == RecordType::kModuleLoad &&
+            text_of(record.rest<ModuleRecord>()) != program) {
+            const auto& module = record.as<ModuleRecord>();
+            const auto pages = WindowPages::of(module.start, module.end - module.start);
+            libraries.assign(pages.first, pages.end, 0);
+        }
     }
     for (const RecordView& record : records) {
         if (record.type() == RecordType::kSample) {
             const auto& sample = record.as<SampleRecord>();
-            work[sample.thread] += static_cast<double>(sample.weight);
-            all += static_cast<double>(sample.weight);
+            const bool of_library = libraries.find(record.header->id).has_value();
+            work[sample.thread] += of_library ? 0 : static_cast<double>(sample.weight);
+            all += of_library ? 0 : static_cast<double>(sample.weight);
             counts_.add_sample(record.header->id, sample.thread, sample);
         }
     }
