@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+import polars as pl
+
 from numascape.analysis.ownership import Owner, is_remainder
 from numascape.analysis.source_files import SourceFiles
 from numascape.findings.diagnoses import (
@@ -36,7 +38,7 @@ from numascape.findings.finding import LINES_TRAVEL, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.python_advice import is_python
 from numascape.findings.subject import Run, Subject
-from numascape.findings.thresholds import MIN_GAIN, MIN_STRUCTURE_SHARE
+from numascape.findings.thresholds import MIN_DOMINANT_SHARE, MIN_GAIN, MIN_STRUCTURE_SHARE
 from numascape.machine.description import Machine
 from numascape.naming.python_statements import TEMPORARY
 from numascape.prediction.computing import MEMORY_NS
@@ -175,6 +177,8 @@ def of_structure(subject: Subject) -> list[Finding]:
     rare = subject.share < MIN_STRUCTURE_SHARE
     if first is not None and not first.to_do and (rare or _is_temporary(subject)):
         first = None
+    if first is not None and _is_temporary(subject) and _has_own_instances(subject):
+        first = None
     if first is not None and first.kind is Kind.PRODUCER_CONSUMER:
         return [first]
     huge = huge_page_false_sharing.diagnose(subject)
@@ -195,6 +199,19 @@ def _is_temporary(subject: Subject) -> bool:
     row, name = subject.row, subject.name
     unnamed = name.endswith((f"+{row['line']}", "()")) or name.startswith(TEMPORARY)
     return is_python(row["file"]) and unnamed
+
+
+def _has_own_instances(subject: Subject) -> bool:
+    """Whether nearly all threads use instances of their own, such as buffers of an operation.
+
+    The allocator hands their memory on from thread to thread, and nobody can place it.
+    """
+    uses = subject.run.recorded.accesses.filter(pl.col("structure") == subject.structure)
+    sums = uses.group_by("instance", "thread").agg(count=(pl.col("reads") + pl.col("writes")).sum())
+    own = sums.group_by("instance").agg(own=pl.col("count").max())["own"].sum()
+    return uses["instance"].n_unique() > 1 and int(own) >= MIN_DOMINANT_SHARE * int(
+        sums["count"].sum()
+    )
 
 
 def _then(huge: Finding) -> str:

@@ -128,6 +128,11 @@ class RunFacts:
         return not self.openmp and any(map(self.sources.waits_for_work, self._own_files))
 
     @cached_property
+    def sources_known(self) -> bool:
+        """Whether all source files of the program's own code can be read."""
+        return bool(self._own_files) and all(map(self.sources.can_read, self._own_files))
+
+    @cached_property
     def _own_files(self) -> list[str]:
         """The source files of the program's own code."""
         files = self.trace.source_lines.select("function", "file").unique(maintain_order=True)

@@ -218,6 +218,10 @@ class Sources:
         text = self._code(file)
         return bool(_RECEIVES.search(text) or (_WAITS.search(text) and _RING.search(text)))
 
+    def can_read(self, file: str) -> bool:
+        """Whether the file is known, and may be read."""
+        return bool(self.files and file and self.files.lines(file))
+
     def _code(self, file: str) -> str:
         """The file without lines of comments; empty if it cannot be read."""
         lines = self.files.lines(file) if self.files and file else None

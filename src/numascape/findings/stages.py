@@ -9,7 +9,7 @@ import polars as pl
 
 from numascape.findings.page_use import page_use
 from numascape.findings.pattern import Pattern, looked_up, pattern_of
-from numascape.findings.thresholds import MIN_MAIN_STAGE, MIN_PHASE_WORK
+from numascape.findings.thresholds import MAX_WRITTEN_SHARE, MIN_MAIN_STAGE, MIN_PHASE_WORK
 from numascape.trace import Trace
 from numascape.trace.phase import loose_phases
 from numascape.trace.teams import teams_of
@@ -29,6 +29,21 @@ def has_sharing_stage(trace: Trace, rows: pl.DataFrame) -> bool:
         int(part.select(_COUNT).item()) >= least and _is_shared(part)
         for part in _of_teams(trace, rows.filter(pl.col("phase").is_in(loose_phases(trace))))
     )
+
+
+def reading_stage(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame | None:
+    """The rows of the last team of threads, if they only read, and use all pages alike.
+
+    What earlier teams built is then read-only, and each node may have a copy. The team needs a
+    tenth of the work on the structure.
+    """
+    teams = list(_of_teams(trace, rows.filter(pl.col("phase").is_in(loose_phases(trace)))))
+    if not teams:
+        return None
+    last = teams[-1]
+    made, every = (int(table.select(_COUNT).item()) for table in (last, rows))
+    only_read = int(last["writes"].sum()) <= MAX_WRITTEN_SHARE * made
+    return last if made >= MIN_PHASE_WORK * every and only_read and _is_shared(last) else None
 
 
 def looks_up_in_main_stage(trace: Trace, rows: pl.DataFrame) -> bool:

@@ -25,7 +25,7 @@ from numascape.findings.pattern import (
 )
 from numascape.findings.run_facts import RunFacts
 from numascape.findings.sources import Schedule
-from numascape.findings.stages import looks_up_in_main_stage
+from numascape.findings.stages import looks_up_in_main_stage, reading_stage
 from numascape.findings.thresholds import (
     MAX_REMOTE_SHARE,
     MIN_BYTE_PAIRS,
@@ -131,6 +131,25 @@ class Subject:
         """Whether random threads use single entries, also if a schedule deals them out."""
         key = ("looked up", self.structure)
         return kept_with(self.run.trace, key, lambda: looked_up(self.use, self.touchers))
+
+    @cached_property
+    def last_read(self) -> pl.DataFrame | None:
+        """The rows of the last team of threads, if it only looks up what others built."""
+        if self.pattern not in (Pattern.CHANGING, Pattern.GROUPS):
+            return None
+        return reading_stage(self.run.trace, self.rows)
+
+    @cached_property
+    def own_instances(self) -> bool:
+        """Whether each thread touched instances of its own first, and nobody else these."""
+        own = pl.col("structure") == self.structure
+        by_instance = (
+            self.run.trace.first_touch.filter(own)
+            .group_by("instance")
+            .agg(pl.col("thread").n_unique().alias("touchers"), pl.col("thread").first())
+        )
+        alone = bool((by_instance["touchers"] == 1).all())
+        return alone and set(self.threads) <= set(by_instance["thread"].to_list())
 
     @cached_property
     def touchers(self) -> Integers | None:

@@ -231,7 +231,7 @@ def advised_actions(findings: Iterable[Finding]) -> tuple[Actions, Actions]:
             continue
         placing = [fix for fix in finding.fixes if fix.remedy is finding.remedy]
         if placing:
-            first.setdefault(subject, actions_of(finding, placing[0]))
+            first.setdefault(subject, actions_of(finding, placing[0]) or frozenset({"none"}))
         told = [actions_of(finding, fix) for fix in finding.fixes]
         every[subject] = every.get(subject, _NOTHING).union(*told)
     return first, every

@@ -9,6 +9,7 @@ import pytest
 from numascape.findings import Kind, findings_of
 from numascape.findings.diagnoses import hot_pages
 from numascape.findings.finding import Finding, Remedy
+from numascape.findings.run_facts import RunFacts
 from synthetic.pattern import Pattern
 from unit.findings.run_cases import region, run_of, subject_of
 
@@ -58,3 +59,22 @@ def test_pages_that_change_users_are_not_hot_as_well() -> None:
     assert [one.kind for one in findings_of(run_of(pattern)) if one.structure == s] == [
         Kind.CHANGING_USERS
     ]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_phases_divide_alike_only_if_no_free_thread_takes_iterations(
+    dynamic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = Pattern("join", 4)
+    page = np.arange(1600)
+    s = pattern.structure("parts", 1600)
+    for line, shift in enumerate((0, 1), 3):
+        phase = region(pattern, f"phase {shift}", line)
+        pattern.access(s, page, (page // 400 + shift) % 4, 2_000, 2_000, phase=phase)
+    pattern.touch(s, page, page // 400, phase=0)
+    monkeypatch.setattr(RunFacts, "has_dynamic_loop", lambda _, phase: dynamic and phase == 2)
+    (found,) = (one for one in findings_of(run_of(pattern)) if one.structure == s)
+    assert found.kind is Kind.CHANGING_USERS
+    remedies = [fix.remedy for fix in found.fixes if fix.remedy is not Remedy.NONE]
+    expected = [Remedy.INTERLEAVED, Remedy.DIVIDED]
+    assert remedies == (expected if dynamic else expected[::-1])

@@ -221,3 +221,17 @@ def test_parts_of_a_python_expression_that_are_well_placed_are_not_told(
     pattern.access(array, page, 1, FILLED, 0)
     pattern.touch(array, page, 1)
     assert bool(kinds(run_of(pattern))) is told
+
+
+@pytest.mark.parametrize(("other", "told"), [(0.48, False), (0.52, True), (1.0, True)])
+def test_buffers_that_each_thread_has_of_its_own_are_not_told(other: float, told: bool) -> None:
+    """Two instances, whose memory another thread had before; `other` uses the share of both."""
+    pattern = Pattern("buffers", 3)
+    page = np.arange(PAGES)
+    array = pattern.structure("step+44", PAGES, file="/src/life.py", line=44, instances=2)
+    for instance, thread in ((0, 1), (1, 2)):
+        mine = round(FILLED * (1 - other / 2))
+        pattern.access(array, page, thread, mine, 0, instance=instance)
+        pattern.access(array, page, 3 - thread, FILLED - mine, 0, instance=instance)
+        pattern.touch(array, page, 0, instance=instance)
+    assert bool(kinds(run_of(pattern))) is told

@@ -134,7 +134,11 @@ def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(shared_written, part, lambda _: "")
     trace = SimpleNamespace(accesses=[], transfers=SimpleNamespace(is_empty=lambda: False))
     subject: Any = SimpleNamespace(
-        schedule=None, uses_single_entries=True, run=SimpleNamespace(trace=trace), overlap=Overlap()
+        schedule=None,
+        uses_single_entries=True,
+        own_instances=False,
+        run=SimpleNamespace(trace=trace),
+        overlap=Overlap(),
     )
     monkeypatch.setattr(shared_written, "has_memory_lines", lambda _: True)
     assert [fix.remedy.value for fix in shared_written._fixes(subject)] == ["interleaved"]
@@ -150,20 +154,38 @@ def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPa
         "interleaved",
         "divided",
     ]
+    subject.own_instances = True
+    (leave, divide) = shared_written._fixes(subject)
+    assert leave.text.startswith("Leave its pages where they are")
+    assert (leave.remedy, divide.remedy) == (Remedy.NONE, Remedy.DIVIDED)
 
 
 @pytest.mark.parametrize(
-    ("openmp", "written", "first"),
-    [(False, 0.02, "divided"), (False, 0.01, "interleaved"), (True, 0.02, "interleaved")],
+    ("openmp", "known", "taken", "written", "first"),
+    [
+        (False, True, True, 0.02, "divided"),
+        (False, False, False, 0.02, "divided"),
+        (False, True, False, 0.02, "interleaved"),
+        (False, True, True, 0.01, "interleaved"),
+        (True, True, True, 0.02, "interleaved"),
+    ],
 )
 def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
-    openmp: bool, written: float, first: str, monkeypatch: pytest.MonkeyPatch
+    openmp: bool,
+    known: bool,
+    taken: bool,
+    written: float,
+    first: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """If their source is known, it must show that they take parts."""
     monkeypatch.setattr(changing_users, "written_share", lambda _: written)
     monkeypatch.setattr(changing_users, "has_sharing_stage", lambda *_: False)
     for part in ("interleave_pages", "use_contiguous_parts", "pin"):
         monkeypatch.setattr(changing_users, part, lambda _: "Do it")
-    run = SimpleNamespace(openmp=openmp, trace=None)
+    run = SimpleNamespace(
+        openmp=openmp, trace=None, takes_next_part=taken, waits_for_work=False, sources_known=known
+    )
     subject: Any = SimpleNamespace(run=run, rows=None, schedule=None, in_tasks=False)
     assert changing_users._fixes(subject, "")[0].remedy.value == first
 

@@ -45,7 +45,7 @@ def diagnose(subject: Subject) -> Finding | None:
     # If pages have one user each, the users of pages decide, and not the users of a few lines.
     if subject.pattern is not Pattern.SPLIT and are_divided_differently(subject):
         return _other_lines(subject)
-    if has_own_lines(subject):
+    if has_own_lines(subject) or subject.last_read is not None:
         return None
     if moving := _with_range(subject):
         return moving
@@ -82,7 +82,13 @@ def _between_phases(subject: Subject, change: Change) -> Finding:
             "loops there. If an iteration needs the one before, transpose the data between the "
             "phases, so that each thread copies its part once."
         )
-    return _finding(subject, why, evidence, sure, together, walked=change.walked)
+    found = _finding(subject, why, evidence, sure, together, walked=change.walked)
+    if any(subject.run.has_dynamic_loop(phase) for phase in (change.one, change.other)):
+        # Free threads take the iterations of one of the phases, so it cannot divide like the other.
+        spread = Fix(interleave_pages(subject), Remedy.INTERLEAVED)
+        kept = [fix for fix in found.fixes if fix.remedy is not Remedy.INTERLEAVED]
+        return replace(found, fixes=(spread, *kept))
+    return found
 
 
 def _taken_by_time(subject: Subject) -> Finding:
@@ -302,8 +308,14 @@ def _fixes(subject: Subject, together: str, *, walked: bool = False) -> tuple[Fi
 
 
 def _is_pool(subject: Subject) -> bool:
-    """Whether threads without OpenMP take parts, and write them: they could have fixed parts."""
-    return not subject.run.openmp and written_share(subject) > MAX_WRITTEN_SHARE
+    """Whether threads without OpenMP take parts, and write them: they could have fixed parts.
+
+    If their source is known, it shows how they take parts. If it does not, they use any entry.
+    """
+    run = subject.run
+    if run.openmp or written_share(subject) <= MAX_WRITTEN_SHARE:
+        return False
+    return run.takes_next_part or run.waits_for_work or not run.sources_known
 
 
 def _is_spread(subject: Subject) -> bool:

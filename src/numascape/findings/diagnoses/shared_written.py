@@ -25,6 +25,12 @@ _LINES_TELL = (
 )
 
 
+_SPREAD_ALREADY = (
+    "Leave its pages where they are: each thread touched instances of its own first, so they are "
+    "on the nodes of all threads already, and interleaving them gains little."
+)
+
+
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     if not subject.is_shared_by_all or already_spread(subject):
@@ -59,6 +65,8 @@ def _fixes(subject: Subject) -> tuple[Fix, ...]:
     work cannot be divided, whatever the schedule is.
     """
     fixes: tuple[Fix, ...] = (Fix(interleave_pages(subject), Remedy.INTERLEAVED),)
+    if subject.own_instances:
+        fixes = (Fix(_SPREAD_ALREADY),)
     if not subject.uses_single_entries:
         divide = _divide(subject)
         fixes = (divide, *fixes) if scatters(subject.schedule) else (*fixes, divide)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// All threads look up cross sections. Each has tallies of its own, which main has cleared, and
-// counters in the same lines as those of other threads.
+// All threads look up cross sections. Each has tallies of its own, and counters in the same lines
+// as those of other threads.
 // label: xs = shared, read-mostly
 // action: xs = copy | spread
 // harm: xs = local | divide
-// label: tally = serial first touch
-// action: tally = local
+// label: tally = partitioned
+// action: tally = none
 // harm: tally = spread
 // label: stats = false sharing of cache lines
 // action: stats = pad
