@@ -38,7 +38,13 @@ from numascape.findings.finding import LINES_TRAVEL, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
 from numascape.findings.python_advice import is_python
 from numascape.findings.subject import Run, Subject
-from numascape.findings.thresholds import MIN_DOMINANT_SHARE, MIN_GAIN, MIN_STRUCTURE_SHARE
+from numascape.findings.thresholds import (
+    LOOKUP_WEIGHT,
+    MIN_DOMINANT_SHARE,
+    MIN_GAIN,
+    MIN_LOOKUP_BYTES,
+    MIN_STRUCTURE_SHARE,
+)
 from numascape.machine.description import Machine
 from numascape.naming.python_statements import TEMPORARY
 from numascape.prediction.computing import MEMORY_NS
@@ -227,11 +233,22 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
     """Leave out findings whose group as a whole concerns almost no accesses."""
     kept = []
     for members in by_cause(found):
-        share = share_of(sum(finding.nearer for finding in members), run.accesses)
+        share = share_of(sum(_weight(run, one) * one.nearer for one in members), run.accesses)
         # A line that travels costs as much as about a hundred other accesses.
         if not members[0].to_do or share > MIN_GAIN or members[0].kind in LINES_TRAVEL:
             kept += [id(finding) for finding in members]
     return [finding for finding in found if id(finding) in set(kept)]
+
+
+def _weight(run: Run, finding: Finding) -> int:
+    """How many other accesses one that becomes nearer takes as long as.
+
+    No second-level cache answers lookups of random threads in much memory.
+    """
+    subject = None if finding.structure is None else run.subject(finding.structure)
+    if subject is None or not subject.looked_up:
+        return 1
+    return LOOKUP_WEIGHT if subject.touched_bytes >= MIN_LOOKUP_BYTES else 1
 
 
 def _without_consequences(found: Sequence[Finding]) -> list[Finding]:

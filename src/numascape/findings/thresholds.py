@@ -381,6 +381,14 @@ MIN_GAIN = 0.01
 MIN_STRUCTURE_SHARE. Also the share of the run time that another fix must save more than the usual
 one of a finding, to be advised first."""
 
+LOOKUP_WEIGHT = 10
+"""Accesses that one counts for, where MIN_GAIN decides, if random threads look entries up: it takes
+about 20 ns if the last-level cache answers, and most other accesses take 1 to 2 ns."""
+
+MIN_LOOKUP_BYTES = 2 << 20
+"""Size of the memory that is looked up, from which this is so: less may stay in the second-level
+caches, which have 1 to 2 MiB."""
+
 MIN_RELEVANT_GAIN = 0.02
 """At or above this predicted share of the run time, a fix matters. The times of two runs of the
 same program often differ by more than this."""

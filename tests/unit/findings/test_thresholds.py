@@ -124,6 +124,8 @@ CASES = {
     "MAX_INTERLEAVED_RATIO": Case(nodes.is_interleaved, 1.28, 1.32, False),
     "MAX_REMOTE_SHARE": Case(nodes.work_is_remote, 0.098, 0.102, True),
     "MIN_GAIN": Case(runs.is_worth_reporting, 0.0097, 0.0103, True),
+    "LOOKUP_WEIGHT": Case(runs.lookups_matter, 0.00095, 0.00105, True),
+    "MIN_LOOKUP_BYTES": Case(lambda pages: runs.lookups_matter(0.008, pages), 511, 512, True),
     "MIN_RELEVANT_GAIN": Case(runs.gain_matters, 0.019, 0.021, True),
     "MIN_COMPUTING_SHARE": Case(runs.computes, 0.49, 0.51, True),
     "MAX_SHARED_SHARE": Case(runs.little_is_shared, 0.24, 0.26, False),
