@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from numascape.analysis.facts import Facts
 from numascape.findings.finding import Place
-from numascape.findings.subject import Subject
+from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_DOMINANT_SHARE, MIN_FOREIGN_SHARE, MIN_SERIAL_SHARE
 from numascape.quantities import counted, percent
 
@@ -64,6 +64,20 @@ def who_shares(subject: Subject, how: str) -> str:
             f"pages first{at(subject.touched_at)}, so they are all on one node."
         )
     return sentence
+
+
+def run_computes(run: Run) -> str:
+    """Return that the run computes, and the numbers that show it."""
+    if run.executed:
+        return (
+            f"The run computes: it executes {run.executed / run.accesses:.0f} instructions for "
+            "each access to memory."
+        )
+    each = run.cpu_ns / run.accesses
+    return (
+        f"The run computes: it uses {each:.0f} ns of CPU time for each access to memory, far more "
+        "than the access takes on any node."
+    )
 
 
 def who_touched(subject: Subject) -> str:

@@ -114,6 +114,7 @@ def test_the_work_of_a_run_that_computes_is_its_instructions(busiest: float, une
     (one,) = found(executing(100, busiest))
     assert one.kind is (Kind.LOAD_IMBALANCE if uneven else Kind.NO_PROBLEM)
     assert not uneven or "Thread 2 executes 1.4 times as many instructions" in one.why
+    assert "The run computes: it executes 100 instructions for each access" in one.why
 
 
 @pytest.mark.parametrize(("times", "uneven"), [(1.38, False), (1.42, True)])

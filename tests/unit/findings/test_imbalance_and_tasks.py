@@ -129,9 +129,11 @@ def test_users_change_if_most_work_is_on_pages_that_change_them(
 def test_uneven_work_is_divided_where_it_is(
     schedule: Schedule | None, openmp: bool, said: str
 ) -> None:
-    run: Any = SimpleNamespace(openmp=openmp)
+    run: Any = SimpleNamespace(openmp=openmp, computes=False)
     assert said in _even_out(run, AT, schedule)
     assert _even_out(run, None, None).startswith("Divide the work into parts")
+    run.computes = True
+    assert "into parts with equal work, not" in _even_out(run, None, None)
 
 
 @pytest.mark.parametrize(

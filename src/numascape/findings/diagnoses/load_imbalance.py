@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from numascape.analysis.ownership import Owner, is_remainder
+from numascape.findings.description import run_computes
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Place, Remedy
 from numascape.findings.page_use import Floats
 from numascape.findings.pattern import Pattern
@@ -147,6 +148,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     saved = 1 - counts.mean() / counts.max()
     where = "The threads" if run.trace.phases.height == 1 else f"In {name}, the threads"
     what = "instructions" if computes else "accesses"
+    computing = f" {run_computes(run)} So the nodes of its pages do not matter." if computes else ""
     did = f"{'executes' if computes else 'makes'} {ratio:.1f} times as many {what}"
     return Finding(
         kind=Kind.LOAD_IMBALANCE,
@@ -155,7 +157,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         threads=behind,
         why=(
             f"{where} do unequal work. Thread {busiest} {did} as the mean thread. "
-            f"Above the mean: {threads_text(behind)}. The other threads wait for them."
+            f"Above the mean: {threads_text(behind)}. The other threads wait for them.{computing}"
         ),
         fixes=(Fix(_even_out(run, place, schedule), Remedy.BALANCED),),
         evidence=(
@@ -212,7 +214,7 @@ def _even_out(run: Run, place: Place | None, schedule: Schedule | None) -> str:
             "If the work per iteration cannot be predicted, use `schedule(dynamic, chunk)`."
         )
     where = f" at {place}" if place else ""
-    return (
-        f"Divide the work{where} into parts with equal numbers of accesses, not equal lengths"
-        + (", or into smaller chunks." if run.openmp else " (see the finding `hot pages`, if any).")
+    equal = "equal work" if run.computes else "equal numbers of accesses"
+    return f"Divide the work{where} into parts with {equal}, not equal lengths" + (
+        ", or into smaller chunks." if run.openmp else " (see the finding `hot pages`, if any)."
     )

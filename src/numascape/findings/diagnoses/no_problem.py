@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from numascape.analysis.ownership import Owner, is_remainder
+from numascape.findings.description import run_computes
 from numascape.findings.diagnoses.cache_resident import is_cache_resident, is_written_by_several
 from numascape.findings.diagnoses.packed_parts import written_by_several
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
@@ -50,7 +51,7 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     threads = sum(1 for count in _by_thread(run) if count)
     cached = _cached_share(run)
     policy = best_policy(run)
-    why = _computes(run) if run.computes else why_none(threads, local, private, cached)
+    why = run_computes(run) if run.computes else why_none(threads, local, private, cached)
     saved = 0.0 if policy is None else 1 - policy.relative
     travelling = _written_by_several(run, others)
     if why and saved < MIN_RELEVANT_GAIN and travelling:
@@ -90,19 +91,6 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
             confidence=0.9 if run.accesses else 0.5,
         )
     ]
-
-
-def _computes(run: Run) -> str:
-    if run.executed:
-        return (
-            f"The run computes: it executes {run.executed / run.accesses:.0f} instructions for "
-            "each access to memory."
-        )
-    each = run.cpu_ns / run.accesses
-    return (
-        f"The run computes: it uses {each:.0f} ns of CPU time for each access to memory, far more "
-        "than the access takes on any node."
-    )
 
 
 def why_none(threads: int, local: float | None, private: float, cached: float) -> str:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Main fills the points, and the threads compute 4000 steps in registers for each of them, more for
-// the last ones. So the threads hardly ever wait for memory, and accesses do not show their work.
-// label: run = no NUMA problem
-// action: run = none
-// harm: run = balance
+// the last ones. So the threads hardly ever wait for memory. Accesses do not show the work of the
+// last thread, but instructions do.
+// label: run = load imbalance
+// action: run = balance
 // harm: points = local
 #include <stdlib.h>
 
