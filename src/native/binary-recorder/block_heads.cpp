@@ -4,6 +4,7 @@
 #include "access_groups.h"
 #include "counting_code.h"
 #include "drmgr.h"
+#include "instruction_facts.h"
 #include "os.h"
 #include "recorder.h"
 #include "register_loops.h"
@@ -60,7 +61,7 @@ void add(Description& out, uint64_t pc, uint32_t place, bool write, uint32_t own
 uint16_t instructions_of(const BlockPlan& plan) {
     uint16_t instructions = 0;
     for (uint32_t i = 0; i < plan.instructions; ++i) {
-        if (instr_get_opcode(plan.instruction[i]) == OP_pause) {
+        if (only_waits(plan.instruction[i])) {
             return 0;
         }
         instructions += instr_is_app(plan.instruction[i]) ? 1 : 0;

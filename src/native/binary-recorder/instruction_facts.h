@@ -27,6 +27,9 @@ bool may_fault(instr_t* instruction);
 // Bytes that it accesses at this memory operand.
 uint32_t accessed_bytes(instr_t* instruction, opnd_t operand);
 
+// It only lets time pass, in a loop that waits for another thread.
+bool only_waits(instr_t* instruction);
+
 // It reads the memory operand that is listed as written.
 bool reads_destination(instr_t* instruction);
 

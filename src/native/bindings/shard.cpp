@@ -85,6 +85,13 @@ Table switches(SwitchColumns&& columns) {
     return out;
 }
 
+Table hinting(HintingColumns&& columns) {
+    Table out;
+    out.add("thread", std::move(columns.thread));
+    out.add("time", std::move(columns.time));
+    return out;
+}
+
 nb::list modules(const std::vector<ModuleRow>& rows) {
     nb::list out;
     for (const ModuleRow& row : rows) {
@@ -213,10 +220,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["modules"] = modules(result.modules);
     out["phases"] = phases(result.phases);
     out["switches"] = nb::cast(switches(std::move(result.switches)));
-    Table hinting;
-    hinting.add("thread", std::move(result.hinting.thread));
-    hinting.add("time", std::move(result.hinting.time));
-    out["hinting"] = nb::cast(std::move(hinting));
+    out["hinting"] = nb::cast(hinting(std::move(result.hinting)));
     nb::list paths;
     for (const std::string& text : result.paths) {
         paths.append(nb::bytes(text.data(), text.size()));

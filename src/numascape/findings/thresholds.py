@@ -386,8 +386,7 @@ LOOKUP_WEIGHT = 10
 about 20 ns if the last-level cache answers, and most other accesses take 1 to 2 ns."""
 
 MIN_LOOKUP_BYTES = 2 << 20
-"""Size of the memory that is looked up, from which this is so: less may stay in the second-level
-caches, which have 1 to 2 MiB."""
+"""Memory that is looked up, from which this is so: second-level caches have 1 to 2 MiB."""
 
 MIN_RELEVANT_GAIN = 0.02
 """At or above this predicted share of the run time, a fix matters. The times of two runs of the

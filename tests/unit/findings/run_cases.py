@@ -144,26 +144,6 @@ def is_worth_reporting(gain: float) -> bool:
     return Kind.REMOTE_FIRST_TOUCH in kinds(used_by_another(gain / 0.0185, 0.0185))
 
 
-def lookups_matter(share: float, pages: float = 600) -> bool:
-    """Four threads look entries of so many pages up; this share of all accesses becomes nearer.
-
-    Main fills the pages, with most of the accesses to them. Each thread also has memory of its own.
-    """
-    pattern = Pattern("lookups", 5)
-    page = np.arange(int(pages))
-    made = np.random.default_rng(7).poisson(30, (4, int(pages)))
-    every = int(made.sum()) / share
-    s = pattern.structure("entries", int(pages))
-    pattern.access(s, page[None, :], np.arange(1, 5)[:, None], made, 0)
-    pattern.access(s, page, 0, 0, round(0.05 * every / len(page)))
-    pattern.touch(s, page, 0)
-    for thread in range(1, 5):
-        own = pattern.structure(f"of thread {thread}", 100)
-        pattern.access(own, np.arange(100), thread, round(0.95 * every / 400), 0)
-        pattern.touch(own, np.arange(100), thread)
-    return Kind.SHARED_READ_MOSTLY in kinds(run_of(pattern), s)
-
-
 def region(pattern: Pattern, name: str, line: int) -> int:
     if not pattern.phases:
         pattern.phase("outside")

@@ -106,3 +106,23 @@ def unequal(common: float, busiest: float = 2.0) -> list[Finding]:
 
 def does_the_same_work(common: float) -> bool:
     return any(finding.kind is Kind.LOAD_IMBALANCE for finding in unequal(common))
+
+
+def lookups_matter(share: float, pages: float = 600) -> bool:
+    """Four threads look entries of so many pages up; this share of all accesses becomes nearer.
+
+    Main fills the pages, with most of the accesses to them. Each thread also has memory of its own.
+    """
+    pattern = Pattern("lookups", 5)
+    page = np.arange(int(pages))
+    made = np.random.default_rng(7).poisson(30, (4, int(pages)))
+    every = int(made.sum()) / share
+    s = pattern.structure("entries", int(pages))
+    pattern.access(s, page[None, :], np.arange(1, 5)[:, None], made, 0)
+    pattern.access(s, page, 0, 0, round(0.05 * every / len(page)))
+    pattern.touch(s, page, 0)
+    for thread in range(1, 5):
+        own = pattern.structure(f"of thread {thread}", 100)
+        pattern.access(own, np.arange(100), thread, round(0.95 * every / 400), 0)
+        pattern.touch(own, np.arange(100), thread)
+    return Kind.SHARED_READ_MOSTLY in kinds(run_of(pattern), s)

@@ -133,6 +133,10 @@ uint32_t accessed_bytes(instr_t* instruction, opnd_t operand) {
     return opnd_size_in_bytes(opnd_get_size(operand));
 }
 
+bool only_waits(instr_t* instruction) {
+    return instr_get_opcode(instruction) == OP_pause;
+}
+
 bool reads_destination(instr_t* instruction) {
     switch (instr_get_opcode(instruction)) {
         case OP_movntdqa:
