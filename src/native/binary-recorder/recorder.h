@@ -3,8 +3,8 @@
 // Declarations shared by the source files of the client. client.cpp sets everything up.
 // instrument.cpp inserts the counting code. slow_paths.cpp is the slow path, where one subtraction
 // is not enough. allocations.cpp, mappings.cpp and system_calls.cpp follow the memory of the
-// program. maps_file.cpp hides DynamoRIO's memory in /proc/self/maps. kept_values.cpp keeps the
-// values to which the inserted code refers.
+// program. maps_file.cpp lists the mappings of the program, without ours and DynamoRIO's.
+// kept_values.cpp keeps the values to which the inserted code refers.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ extern ShardWriter shard;
 extern MemoryRegions memory_regions;
 extern bool detached;  // the recorder has left, the program continues
 
-// Per-thread words reachable through one segment-relative operand each.
 inline constexpr size_t kOwnStackBytes = 64 * 1024;
+// The words of a thread. The inserted code reaches each of them with one operand.
 enum class ThreadSlot : unsigned {
     kTable,         // PageCounter *
     kArgument,      // for the slow path: an address, or a page counter's offset

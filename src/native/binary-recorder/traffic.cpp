@@ -11,7 +11,8 @@ namespace {
 // Offsets of bytes, such that each line that a group accesses contains one of them.
 class Probes {
   public:
-    // `stops`: lines begin at multiples of `line` from offset 0. Otherwise they may begin anywhere.
+    // `aligned`: lines begin at multiples of `line` from offset 0. Otherwise they may begin
+    // anywhere.
     Probes(const BlockPlan& plan, const AccessGroup& group, int64_t line, bool aligned) {
         for (const bool write : {true, false}) {
             int64_t from = INT64_MIN;

@@ -12,10 +12,10 @@
 //   bit  60     a thread wrote it after another thread had it
 //   bit  61     the line is watched; all other bits are then 0
 //
-// A thread that has the line may read it, and may write it if no other thread has it. Anything else
-// calls use(): the line *moves*. The threads that lose the line also lose the entries of their
-// filters, so their next access asks again. An access to a line that another thread has written
-// after the last access by this thread is a *transfer*.
+// A thread that has the line may read it. It may write it if it wrote it last and no other thread
+// has it. Anything else calls use(): the line *moves*. The threads that lose the line also lose the
+// entries of their filters, so their next access asks again. An access to a line that another
+// thread has written after the last access by this thread is a *transfer*.
 //
 // A line *travels* if, for the second time, a thread writes it after others had it. The first time
 // may be its initialisation. The first kAllWatched lines that travel are *watched*, and one in
@@ -25,9 +25,8 @@
 // not (false sharing). Threads that wait for each other read the same bytes again in every turn, so
 // use() sees fewer accesses of a thread that never touched a new byte late in its turns.
 //
-// Only the first write of a thread to a line, and the loss of a line, write memory of others. The
-// state of a line is written with the lock of its stripe held, and read by the inlined code
-// without.
+// Only use() writes memory that other threads use. The state of a line is written with the lock of
+// its stripe held. The inlined code reads it without the lock.
 #pragma once
 
 #include <atomic>
@@ -49,7 +48,7 @@ struct LineUser {
     LineState owns;  // equal: no other thread has it, and this thread wrote it last
 };
 
-inline constexpr unsigned kLineFlags = 4;  // bits of a state above the threads
+inline constexpr unsigned kLineFlags = 4;  // the highest bits of a state, above threads and writer
 
 // How one thread took a line. `page` is that of the window.
 struct Transfer {

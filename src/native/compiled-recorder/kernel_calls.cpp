@@ -86,8 +86,8 @@ NUMASCAPE_EXPORTED size_t fread(void* into, size_t size, size_t count, FILE* fil
 
 // --- syscall(2): see system_call.S.
 
-// The function of the C library, if the call has no effect on memory and creates no process.
-// Otherwise null, and the next function is called.
+// The function of the C library, if the call has no effect on memory, creates no process, and
+// forbids no system calls. Otherwise null; system_call.S then calls numascape_followed.
 extern "C" __attribute__((visibility("hidden"))) void* numascape_unfollowed(long number,
                                                                             long first) {
     static long (*real)(long, ...) = nullptr;

@@ -68,7 +68,7 @@ inline bool is_on_own_stack(uint64_t stack_pointer) {
 
 // --- process.cpp
 const char* program_path();
-// Whether there is a shard. The first call after compiled code was seen opens it.
+// Whether a shard is open and takes records. open_shard opens it.
 bool recording();
 // Opens the shard if compiled code is loaded, or if `wanted`; false if nothing can be recorded.
 bool open_shard(bool wanted);

@@ -25,10 +25,10 @@ namespace numascape {
 namespace {
 
 constexpr int kSignals = 65;
-// A signal that the thread's own instruction caused cannot wait.
 constexpr uint64_t bit_of(int number) {
     return uint64_t{1} << (number - 1);
 }
+// A signal that the thread's own instruction caused cannot wait.
 constexpr uint64_t kFaults = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) |
                              bit_of(SIGTRAP) | bit_of(SIGSYS);
 

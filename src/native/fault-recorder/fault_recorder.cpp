@@ -228,7 +228,7 @@ class Recording {
                     ring.add(threads[i]);
                 }
                 opened.push_back(ring);
-            } else if (errno != ENODEV) {  // a CPU that is off
+            } else if (errno != ENODEV) {  // ENODEV: the CPU is off
                 const int error = errno;
                 std::for_each(opened.begin(), opened.end(), [](Ring& r) { r.close_events(); });
                 return error;

@@ -25,7 +25,8 @@ inline constexpr uint32_t kCompiledVersion = NUMASCAPE_COMPILED_VERSION;
 using ModuleThread = TableWord;
 
 // A place in the source that accesses memory; an entry of the section kSiteSection, where the
-// entries of one block are neighbours. An entry's index is the number of its counter.
+// entries of one block are neighbours. The address of an entry determines that of its counter
+// (below).
 struct Site {
     int32_t names;  // distance from this entry to "FUNCTION\nFILE\0"
     uint32_t line;
@@ -42,7 +43,7 @@ struct NestDimension {
     int64_t step;
     uint64_t count;
 };
-// In rows with at least this step, each address counts as a separate page.
+// In rows with at least this step, each address is counted by itself.
 inline constexpr uint64_t kStridedBytes = 2048;
 struct NestCounts {
     uint64_t dimensions;
@@ -91,7 +92,7 @@ inline constexpr char kEnterSymbol[] = "__numascape_enter";  // () -> table
 // Their arguments are on the stack, the last one pushed first.
 inline constexpr char kTouchPushedSymbol[] =
     "__numascape_touch_pushed";  // (pc, place, table, offset)
-// (table's place, table), which becomes the table to count in; place is the counter's.
+// (place, table): the counter is at table + place. `table` becomes the table to count in.
 inline constexpr char kBlockPushedSymbol[] = "__numascape_block_pushed";
 inline constexpr char kNoteSymbol[] = "__numascape_note";      // (table, site, address)
 inline constexpr char kRangeSymbol[] = "__numascape_range";    // (nest, start, site)

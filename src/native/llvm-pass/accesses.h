@@ -79,8 +79,7 @@ class LoopCounts {
     // False if the access must be counted at its place.
     bool describe(const Access& access, Nest& nest);
     Executions executions_of(llvm::ArrayRef<Access> accesses);
-    // The loops, from the innermost around `block` outwards, without an unknown call in them;
-    // null when there is none.
+    // The outermost loop around `block` that contains no unknown call; null if there is none.
     llvm::Loop* outermost_without_calls(const llvm::BasicBlock* block);
 
   private:

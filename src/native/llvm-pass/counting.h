@@ -38,7 +38,8 @@ class FunctionCounter {
     void prepare(llvm::ArrayRef<Segment> segments);
     // Inserts inline counters. It splits blocks, so earlier analyses are invalid afterwards.
     void count(const Segment& segment);
-    // The phase marks in the function (include/numascape/phase.h), and its parallel regions.
+    // Insert calls for the marks of phases and of memory regions (phase.h and region.h in
+    // include/numascape), and for parallel regions.
     void announce_marks();
     void announce_regions();
 

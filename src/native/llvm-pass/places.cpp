@@ -95,7 +95,8 @@ std::optional<DestinationReader::Place> DestinationReader::loaded_from(
     return place;
 }
 
-// The name of the member at this offset, and of members in parts without a name.
+// Adds the name of the member at this offset. The member may be in a base class, or in a member
+// without a name.
 bool DestinationReader::add_member(Place& place, uint64_t offset_bits) {
     for (unsigned depth = 0; depth < kDeepest; ++depth) {
         const auto* composite = dyn_cast_or_null<DICompositeType>(place.type);

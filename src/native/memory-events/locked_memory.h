@@ -19,7 +19,8 @@ class LockedMemory {
     using EachMapping = void (*)(void (*visit)(const MappedRange&, void*), void* argument);
 
     // `unseen`: the recorder does not see all mappings that are made, for example those of the C
-    // library. The kernel then locks new pages when they are touched, if the limit allows this.
+    // library. The kernel then locks new pages when they are touched, but only if the process has
+    // no limit on locked memory.
     constexpr LockedMemory(MemoryLog& log, EachMapping each, bool unseen)
         : log_(log), each_mapping_(each), unseen_(unseen) {}
 

@@ -59,7 +59,8 @@ class MemoryLog {
     // The kernel accessed these bytes for the thread, in a call that the table does not have.
     void touched_by_kernel(ThreadRecorder& recorder, uint64_t start, uint64_t bytes, bool writes);
 
-    // Records what was mapped before the recording began: a range of /proc/self/maps.
+    // A mapping of /proc/self/maps that was made before the recording began. Segments of System V
+    // are remembered, because shmdt does not say how long they are.
     void was_mapped(const MappedRange& range);
     // Follows brk from now on; the program's break is at `end`. If the C library moves the break
     // itself, the new memory below it is found when an address in it is allocated.

@@ -2,7 +2,7 @@
 //
 // The only boundary between the code that runs inside the recorded program and the operating
 // system. Raw system calls: no C library, no errno, no locks, no vector registers. Every function
-// may therefore be called while counting. All return the value of the kernel: a negative errno on
+// may therefore be called while counting. Most return the value of the kernel: a negative errno on
 // failure.
 #pragma once
 

@@ -3,9 +3,9 @@
 // Inserts the counting code. For a group of accesses that lies in one page:
 //
 //     lea   a, [lowest address]
-//     lea   b, [a + span - 1]        only when the group could cross a page boundary;
-//     xor   b, a                     of 2, 4 or 8 bytes just `test a, size - 1`, and these four
-//     test  b, 0x1000                out of the way
+//     lea   b, [a + span - 1]        only if the group may cross a page boundary; for 2, 4 or 8
+//     xor   b, a                     bytes only `test a, size - 1`, and a jump to a second test
+//     test  b, 0x1000                behind this code (insert_second_look)
 //     jnz   slow_paths              (carry clear: count each access by itself)
 //     shr   a, 8                     a = counter offset: 16 bytes per page of the 2^40 window,
 //     and   a32, -16                 cut to 32 bits by the 32-bit operation

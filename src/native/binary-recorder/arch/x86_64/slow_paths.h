@@ -23,7 +23,7 @@ struct SlowPaths {
     app_pc region_returned;
     app_pc block_counter;  // see block_heads.h
     app_pc gathered;       // kArgument = base, kSecond = lanes, kVector, kInfo = GatherShape
-    app_pc lines_wait;     // as many as can
+    app_pc lines_wait;     // when the queue of waiting lines is full
     app_pc line_moves;     // kArgument = lowest address, kInfo = LineProbe (traffic.h)
 };
 }  // namespace numascape

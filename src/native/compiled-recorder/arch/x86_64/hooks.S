@@ -5,7 +5,8 @@
 
 #include "frames.inc"
 
-// The registers as ProgramRegisters, and the stack pointer at the function's first instruction.
+// Calls `function` with the registers (as ProgramRegisters), and with the stack pointer at the
+// first instruction of `name` and the address of this instruction.
 .macro REPLACED name, function
     .globl \name
     BEGIN_FUNCTION \name

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// syscall(2), replaced. Calls that do nothing to memory go on to the C library's function with all
-// arguments and the stack as they came: some of them return twice, or on another stack.
+// Replaces syscall(2). Calls that the recorder does not follow go on to the C library's function.
+// It gets all arguments and the stack as they were, because some calls return twice, or on another
+// stack.
     .text
     .globl syscall
     .type syscall, @function
