@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds memory accesses of a basic block that can be counted together, and registers and flags that
-// the program does not need where they are counted.
+// Finds memory accesses of a basic block that can be counted together. Also finds the registers and
+// flags whose values the program does not need at the places where accesses are counted.
 //
 // Accesses form a group if the code shows that their addresses differ by constants: they have the
 // same base and index values, followed through additions, copies, pushes and pops. At run time, one

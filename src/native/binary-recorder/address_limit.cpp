@@ -32,7 +32,7 @@ uint64_t hard_limit = kNoLimit;
 bool is_kept = false;  // false: the kernel has the limit
 
 // A child of vfork has limits of its own, but no memory of its own. A few such children may exist
-// at the same time; an ended one may have left its entry.
+// at the same time; the entry of an ended child may still be there.
 struct ChildLimit {
     int pid;
     rlimit limit;
@@ -110,7 +110,7 @@ struct Overlap {
     uint64_t start, end, bytes;
 };
 
-// What a mapping of the program at these addresses would replace.
+// The number of bytes of the program's mappings that a mapping at these addresses would replace.
 uint64_t replaced_bytes(uint64_t start, uint64_t bytes) {
     Overlap overlap{start, start + bytes, 0};
     each_mapping(
@@ -124,7 +124,7 @@ uint64_t replaced_bytes(uint64_t start, uint64_t bytes) {
     return overlap.bytes;
 }
 
-// How many bytes of addresses the call adds.
+// The number of bytes by which the call makes the address space of the program larger.
 uint64_t added_bytes(const SystemCall& call, uint64_t program_break) {
     const auto& argument = call.arguments;
     switch (call.number) {

@@ -18,16 +18,17 @@ struct MadeCall {
 
 // Whether `number` is a call that sets or returns limits.
 bool concerns_limits(long number);
-// Sets or returns the limit, if the call is about it.
+// Sets or returns the limit, if the call asks for this.
 MadeCall call_for_address_limit(const SystemCall& call);
 // Refuses a call that would map more memory than the limit allows.
 MadeCall hold_address_limit(const SystemCall& call);
 void address_limit_after_fork();
-// At the start of the recorder: the limit from the program that executed this one.
+// Called at the start of the recorder: takes the limit from the recorder of the program that
+// executed this one.
 void take_over_address_limit();
-// Before the thread of `drcontext` executes another program.
+// Called before the thread of `drcontext` executes another program, whose recorder gets the limit.
 void pass_address_limit_on(void* drcontext);
-// When the recorder leaves a process that continues: the kernel gets the limit.
+// Called when the recorder leaves a process that continues: the kernel gets the limit.
 void hand_over_address_limit();
 
 }  // namespace numascape

@@ -36,7 +36,8 @@ struct CallInProgress {
     uint64_t stack_id;
     uint64_t mapped_start;  // mapping made by the allocator during the call
     uint64_t mapped_end;
-    // Usually one. More if a signal handler allocates on its own stack at the same time.
+    // There is usually one. There are more if a signal handler allocates on its own stack at the
+    // same time.
     static constexpr uint32_t kMaxHijacked = 16;
     uint32_t hijacked_count;
     HijackedReturn hijacked[kMaxHijacked];
@@ -53,7 +54,7 @@ CallInProgress* call_of(void* drcontext) {
     return static_cast<CallInProgress*>(drmgr_get_tls_field(drcontext, call_index));
 }
 
-// On the stack of the calling thread.
+// Restores the return addresses on the stack of the calling thread.
 void restore_return(CallInProgress& call) {
     for (uint32_t i = 0; i < call.hijacked_count; ++i) {
         uint64_t* word = return_address_at(call.hijacked[i].stack_pointer);
@@ -131,7 +132,8 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
     if (stopping.load(std::memory_order_relaxed) && hook.kind != Hooked::kFree) {
         return;
     }
-    // Inside another hooked call, unless that was left by longjmp and the stack is above it.
+    // This call is inside another hooked call, because its stack pointer is lower. It is usually
+    // higher if longjmp has left the other call.
     if (call->active && stack_pointer < call->stack_pointer) {
         return;
     }
@@ -140,7 +142,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         return;
     }
     if (call->hijacked_count == CallInProgress::kMaxHijacked) {
-        call->hijacked_count = 0;  // all of them were left by longjmp
+        call->hijacked_count = 0;  // longjmp has left all of them
     }
     const uint64_t return_address = *return_address_at(stack_pointer);
     if (in_return_stub(reinterpret_cast<app_pc>(return_address))) {
@@ -172,7 +174,7 @@ void allocations_release(void* drcontext) {
     for (uint32_t i = 0; call != nullptr && i < call->hijacked_count; ++i) {
         const HijackedReturn& hijacked = call->hijacked[i];
         uint64_t word = 0;
-        // A call that was left by longjmp may have been on a stack that is gone.
+        // If longjmp has left the call, its stack may no longer be mapped.
         if (os::read_memory(hijacked.stack_pointer, &word, sizeof word) == sizeof word &&
             word == return_stub()) {
             *return_address_at(hijacked.stack_pointer) = hijacked.return_address;

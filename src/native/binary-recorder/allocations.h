@@ -21,7 +21,8 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
 // The real return address of a thread that DynamoRIO stopped in the stub's block.
 uint64_t program_return(void* drcontext, uint64_t stack_pointer);
 
-// u32 by window page, not zero where a block of a page or more begins.
+// An array with a u32 for each page of the window. It is not zero if a block of at least one page
+// begins there.
 const void* block_entries();
 
 }  // namespace numascape

@@ -49,7 +49,8 @@ constexpr int kCannotRecord = 125;
 constexpr int kUnreachableMilliseconds = 60000;
 constexpr int kReleaseMilliseconds = 600000;
 constexpr int kPollMilliseconds = 20;
-// A thread is in such a state for a moment whenever it reads from a disk or calls vfork.
+// So many polls in a row must find the same thread unreachable. Every thread is unreachable for a
+// moment when it reads from a disk or calls vfork.
 constexpr int kUnreachablePolls = 250;
 
 std::string error_file;
@@ -87,7 +88,7 @@ void write_options(const std::string& home, const std::string& directory,
     setenv("HOME", directory.c_str(), 1);
     unsetenv("DYNAMORIO_CONFIGDIR");
     // A long timeout: after it, DynamoRIO ends the process if a thread is not taken over. Such a
-    // thread may just be slow.
+    // thread may only be slow.
     const std::string options =
         std::string(kDynamorioSettings) + " -takeover_timeout_ms 300000 -client_lib " +
         quoted(home + "/libnumascape_recorder.so;0;-attached -directory \"" + directory + "\" " +

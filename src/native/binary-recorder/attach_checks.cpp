@@ -60,7 +60,8 @@ Ids ids_in(const std::string& text) {
     return ids;
 }
 
-// A debugger may have only some threads; "" if it has none.
+// The process that traces a thread of this process; "" if there is none. A debugger may trace only
+// some threads.
 std::string tracer_of(int pid) {
     std::error_code error;
     for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {
@@ -94,7 +95,7 @@ std::string check_state(int pid, std::map<std::string, std::string>& status) {
     }
 }
 
-// Why a thread may not make each system call; "" if all threads may.
+// Why a thread may not make every system call; "" if all threads may.
 std::string confinement_of(int pid) {
     std::error_code error;
     for (const auto& task : std::filesystem::directory_iterator(proc(pid, "task"), error)) {
@@ -144,7 +145,7 @@ std::string check_rights(int pid, std::map<std::string, std::string>& status, co
     return "";
 }
 
-// Whether mlockall locks the process's memory: its stack is locked, too.
+// Whether mlockall has locked the memory of the process. Only mlockall also locks its stack.
 bool locks_all_memory(int pid, std::map<std::string, std::string>& status) {
     if (std::strtoul(status["VmLck"].c_str(), nullptr, 10) == 0) {
         return false;
@@ -198,13 +199,13 @@ std::string check_executable(int pid, const Target& target) {
     return "";
 }
 
-// Runs as the process's user: whether DynamoRIO is readable there, and the directory writable.
+// Whether the user of the process can read DynamoRIO and write into the directory.
 bool usable_by(unsigned user, unsigned group, const std::string& home,
                const std::string& directory) {
     if (geteuid() != 0 || user == 0) {
         return true;
     }
-    // mkdtemp's folder is ours alone; the process must write there.
+    // Only we may use a folder that mkdtemp made, but the process must write there.
     if (chown(directory.c_str(), user, group) != 0) {
         return false;
     }

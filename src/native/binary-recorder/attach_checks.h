@@ -15,8 +15,9 @@ struct Target {
     std::string name;        // its last component, by which DynamoRIO finds its options
 };
 
-// Fills `target`, and returns why the process cannot be recorded: one line, "" when it can be.
-// A process of another user gets `directory` as its own, so that it can write there.
+// Fills `target`, and returns why the process cannot be recorded: one line, "" when it can be. If
+// the process belongs to another user, `directory` is given to this user, so that the process can
+// write there.
 std::string examine(int pid, const std::string& home, const std::string& directory, Target& target);
 
 // Why tracing failed after `examine` found nothing against it: one line.

@@ -163,7 +163,8 @@ uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan) {
     describe(plan, description);
     const auto start = reinterpret_cast<uint64_t>(dr_fragment_app_pc(tag));
     const uint64_t signature = signature_of(start, description);
-    // Null where another thread builds a known block again to find a stopped thread's registers.
+    // Null if a thread without a recorder builds a known block again, to find the registers of a
+    // stopped thread.
     ThreadRecorder* recorder = self();
     uint32_t number = kNoBlock;
     {

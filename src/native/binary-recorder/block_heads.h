@@ -34,7 +34,7 @@ void block_heads_exit();
 // can be numbered.
 uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan);
 uint32_t group_site(uint32_t block, uint32_t group);
-// For the reads of a special instruction; the next one is for its writes.
+// The site of the reads of a special instruction; the next one is for its writes.
 uint32_t special_site(uint32_t block, const BlockPlan& plan, uint32_t special);
 
 // arch/: counts the block. `table` holds the thread's table, and is loaded again if that changes.

@@ -9,7 +9,7 @@
 
 namespace numascape {
 
-// When `span` bytes may lie on two pages.
+// Says when `span` bytes may lie on two pages.
 enum class PageCrossing { kNever, kWhenUnaligned, kByAddress };
 
 // Jumps to `leave`, carry clear, if `span` bytes at the address in `a` lie on two pages. With a
@@ -17,9 +17,8 @@ enum class PageCrossing { kNever, kWhenUnaligned, kByAddress };
 void insert_page_crossing_check(const Emitter& emit, int span, reg_id_t a, reg_id_t b,
                                 instr_t* leave, int unit = kPageBytes);
 
-// For kWhenUnaligned, with 2, 4 or 8 bytes at the address in `a`. Most accesses are aligned, which
-// one test shows. Few of the others are on two pages; `second_look`, behind the counting code,
-// checks them.
+// For kWhenUnaligned, with 2, 4 or 8 bytes at the address in `a`. One test shows that an access is
+// aligned, as most are. For the others, jumps to `second_look`, behind the counting code.
 void insert_alignment_check(const Emitter& emit, int bytes, reg_id_t a, instr_t* second_look);
 // Jumps to `leave`, carry clear, if the bytes lie on two pages (or units); otherwise to `counted`.
 // `a` then has the address, or an address on the same page (or unit).
@@ -37,7 +36,7 @@ void insert_subtraction(const Emitter& emit, reg_id_t table, reg_id_t a, bool wr
 void emit_slow_path_jump(const Emitter& emit, app_pc code, const void* info, reg_id_t scratch,
                          instr_t* back);
 
-// The address of a memory operand; `second` may be overwritten.
+// Computes the address of a memory operand; `second` may be overwritten.
 void insert_address_of(const Emitter& emit, opnd_t operand, reg_id_t into, reg_id_t second);
 
 }  // namespace numascape

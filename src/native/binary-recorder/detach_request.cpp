@@ -50,7 +50,7 @@ bool has_nudge(int thread) {
     return false;
 }
 
-// Stops a traced thread where it takes no signal. False when it has ended.
+// Stops a traced thread, but not at the delivery of a signal. False when it has ended.
 bool stop(int thread) {
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
     while (true) {
@@ -73,8 +73,8 @@ bool stop(int thread) {
 
 bool request_detach(int process, int thread) {
     if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
-        // It is traced by another process, or has given up privileges since. It is not known then
-        // whether the nudge arrives.
+        // The thread is traced by another process, or has given up privileges in the meantime. It
+        // is then not known whether the nudge arrives.
         return errno == EPERM && send(process, thread);
     }
     if (!stop(thread)) {

@@ -9,9 +9,8 @@ namespace {
 // The prefixes of the names of jemalloc's and mimalloc's functions.
 constexpr std::string_view kPrefixes[] = {"je_", "_rjem_", "mi_"};
 
-// The names behind the prefix. As far as they matter here, arguments are in the order of the C
-// library's function of the same kind. `sdallocx` and similar functions have the block as first
-// argument.
+// The names behind the prefix. The arguments that matter here are in the order of the C library's
+// function of the same kind. `sdallocx` and similar functions have the block as first argument.
 struct EmbeddedFunction {
     std::string_view name;
     Hooked kind;

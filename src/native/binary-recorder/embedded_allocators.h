@@ -10,7 +10,7 @@
 
 namespace numascape {
 
-// What the function does. False if this is no function of such an allocator.
+// Finds out what the function does. False if it is no function of such an allocator.
 bool find_embedded_allocator(std::string_view function, Hooked& kind);
 
 // Calls visit for the functions of such allocators that the module exports.

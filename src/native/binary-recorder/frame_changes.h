@@ -29,16 +29,17 @@ struct FrameChange {
 
 // --- arch/
 FrameChange frame_change(instr_t* instruction);
-// For kGrowsByRegister: jumps to the label that it returns if `bytes` is less than
-// kLargeFrameBytes. The arithmetic flags change; the program's instruction will set them.
+// For kGrowsByRegister: inserts a jump to the returned label, for the case that `bytes` is less
+// than kLargeFrameBytes. The code changes the arithmetic flags, which the instruction of the
+// program sets afterwards.
 instr_t* insert_unless_small(const Emitter& emit, reg_id_t bytes);
 
 // --- large_frames.cpp
 void large_frames_init();
 void large_frames_after_fork(ThreadRecorder& recorder, uint64_t time);
-// Whether a large frame begins or ends here; so the block must end, too.
+// Whether a large frame begins or ends here. If so, the block must end here, too.
 bool changes_large_frame(instr_t* instruction);
-// If one does, inserts the call that records it.
+// If a large frame begins or ends here, inserts the call that records it.
 void insert_frame_change(const Emitter& emit);
 
 }  // namespace numascape

@@ -33,11 +33,11 @@ constexpr uint64_t kNeeded = bit_of(SIGILL) | bit_of(SIGSEGV) | bit_of(SIGBUS);
 // again.
 constexpr uint64_t kFaults = kNeeded | bit_of(SIGFPE);
 
-// One of the file's records: a patch of DynamoRIO reads them.
+// A record of the file. A patch of DynamoRIO reads these records.
 struct Record {
     uint64_t thread;
     uint64_t blocked;
-    uint64_t has_blocked;  // whether the thread blocks other signals now than `blocked`
+    uint64_t has_blocked;  // the thread now blocks other signals than `blocked`
     CallEnds ends;
 };
 
@@ -57,7 +57,8 @@ CallEnds restart(int process, int thread) {
     return ends.value_or(CallEnds::kNever);
 }
 
-// The signal of a fault would reach the thread before that of DynamoRIO.
+// Whether the signal of a fault is pending. It would reach the thread before the signal of
+// DynamoRIO.
 bool fault_comes(int process, int thread) {
     ThreadSignals signals;
     return read_signals(process, thread, signals) &&

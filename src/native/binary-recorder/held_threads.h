@@ -5,8 +5,8 @@
 // thread (SIGILL). A held thread executes nothing, and is not in a system call.
 //
 // A thread may block this signal, or the signals by which DynamoRIO reads memory that may not
-// exist. They are unblocked while the thread is held. A file contains, for DynamoRIO, which signals
-// the thread had blocked, and which ones end the system call in which it waited.
+// exist. They are unblocked while the thread is held. A file tells DynamoRIO which signals the
+// thread had blocked, and which signals end the system call in which it waited.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class HeldThreads {
     // Collects threads that were killed. Until then, the kernel does not report the end of the
     // process.
     void collect_ended();
-    // Waits until each has the signal, or the process has ended.
+    // Waits until each thread has the signal, or has ended.
     void wait_for_signals();
     // The threads continue, with the signals that arrived in the meantime. If DynamoRIO has not
     // taken them over, their blocked signals are restored.
@@ -45,9 +45,9 @@ class HeldThreads {
 
   private:
     struct Held {
-        int signal = 0;  // that reached it; 0 = none
+        int signal = 0;  // the signal that reached it; 0 = none
         uint64_t blocked = 0;
-        bool changed = false;  // what it blocks
+        bool changed = false;  // whether we changed what it blocks
         CallEnds ends = CallEnds::kNever;
     };
     bool stop(int thread);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hooked functions: called by the inserted code, they call the functions that follow allocations
-// and parallel regions.
+// Hooked functions of the program. At their first instruction, the inserted code calls the
+// recorder, which follows allocations and parallel regions.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ enum class Hooked : uint8_t {
     kUnwind,         // raises an exception
     kRegion,         // (outlined function, ...): returns when the parallel region ends
     kRegionThird,    // (, , outlined function, ...): the same
-    kRegionStart,    // (outlined function, ...): the region goes on after it returned
-    kRegionEnd,      // () ends it
+    kRegionStart,    // (outlined function, ...): the region continues after the return
+    kRegionEnd,      // (): the region ends
 };
 
 inline bool is_region(Hooked kind) {

@@ -18,13 +18,14 @@ struct FlagUse {
 };
 FlagUse flag_use(instr_t* instruction);
 
-// False: it may leave its destination as it was.
+// False if the instruction may leave its destination unchanged.
 bool always_writes(instr_t* instruction);
 
-// It may end in a signal: its registers must be the program's.
+// Whether the instruction may cause a signal. If so, all registers must have the values of the
+// program.
 bool may_fault(instr_t* instruction);
 
-// Bytes that it accesses at this memory operand.
+// The number of bytes that the instruction accesses at this memory operand.
 uint32_t accessed_bytes(instr_t* instruction, opnd_t operand);
 
 // It only lets time pass, in a loop that waits for another thread.

@@ -18,7 +18,7 @@ namespace numascape {
 enum class CallEnds : uint64_t { kNever = 0, kAnyHandler = 1, kWithoutRestart = 2 };
 
 // Changes the `registers` of a stopped thread so that it makes the interrupted call again. A sleep
-// continues with the remaining time, if the program asked for it. Nothing if no call was
+// continues with the remaining time, if the program asked for it. Returns nothing if no call was
 // interrupted.
 std::optional<CallEnds> restart_call(int process, ThreadRegisters& registers);
 

@@ -8,8 +8,9 @@
 namespace numascape {
 namespace {
 
-// A block is built again when its code was flushed, and each time when a fault or a stopped thread
-// in it is translated. A program that handles faults does this any number of times.
+// Equal values are shared, because a block is built again when its code was flushed, and whenever a
+// fault or a stopped thread in it is translated. A program that handles faults does this any number
+// of times.
 struct KeptValue {
     uint64_t hash;
     uint64_t bytes;

@@ -123,7 +123,8 @@ void check_format(const std::string& path) {
     }
 }
 
-// Follows #! lines until a binary; `command` becomes what the kernel would execute.
+// Follows #! lines until it finds a binary. `command` becomes the command that the kernel would
+// execute.
 void resolve(std::vector<std::string>& command) {
     command[0] = find_program(command[0]);
     for (int depth = 0; depth < 4; ++depth) {
@@ -186,7 +187,7 @@ int main(int argc, char* argv[]) {
     resolve(command);
 
     // DynamoRIO must not keep copies of streams that the program closes: the reader of a pipe would
-    // wait for its end.
+    // otherwise wait for ever.
     std::string options = std::string(numascape::kDynamorioSettings) +
                           " -no_dup_stdin_on_close -no_dup_stdout_on_close -no_dup_stderr_on_close";
     if (client_options != "bare") {

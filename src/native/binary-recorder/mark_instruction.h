@@ -7,7 +7,8 @@
 
 namespace numascape {
 
-// Its base register; DR_REG_NULL if this is another instruction, or one with another displacement.
+// The base register of the mark; DR_REG_NULL if this is another instruction, or one with another
+// displacement.
 reg_id_t base_of_mark(instr_t* instruction, int displacement);
 
 }  // namespace numascape

@@ -19,7 +19,8 @@ void start_wanted_clock();
 void phases_after_fork();
 // Called at the end, or before detaching. When it returns, the clock's thread has ended.
 void stop_clock();
-void phases_close();  // when no thread counts any more
+// Called when no thread counts any more.
+void phases_close();
 // The first region of the process begins, or its last one ends.
 void region_began(ThreadRecorder& recorder, uint64_t function, uint64_t caller);
 void region_ended(ThreadRecorder& recorder);

@@ -51,8 +51,8 @@ enum class ThreadSlot : unsigned {
     kTable,         // PageCounter *
     kArgument,      // for the slow path: an address, or a page counter's offset
     kSecond,        // ... a mask, or the table that the page counter is in
-    kInfo,          // ... what they need to know of the access
-    kReturn,        // ... where they continue
+    kInfo,          // ... what it needs to know of the access
+    kReturn,        // ... where it continues
     kStackPointer,  // the program's, while on the slow path
     kOwnStack,      // top of our stack (kOwnStackBytes)
     kCall,          // what this thread does in the allocator (allocations.cpp)
@@ -64,7 +64,7 @@ enum class ThreadSlot : unsigned {
     kLineStates,    // LineState *, of all lines (shared_lines.h)
     kHasLine,       // LineUser of this thread
     kOwnsLine,
-    kRepeats,  // of an instruction that repeats itself: how often, before it
+    kRepeats,  // how often an instruction that repeats itself is to run
     kSpilled,  // the program's values of the scratch registers, one word per role
     kCount = kSpilled + 5
 };
@@ -73,7 +73,8 @@ void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, Threa
                       reg_id_t into);
 void* read_thread_slot(ThreadSlot slot);
 void write_thread_slot(ThreadSlot slot, const void* value);
-// The calling thread's slots, readable by other threads; asking costs a system call.
+// The calling thread's slots, at an address that other threads can read. This function makes a
+// system call.
 void* const* thread_slots();
 
 // This thread's recorder; null before the thread's start was seen.
@@ -87,7 +88,8 @@ void instrument_after_fork();
 // --- slow_paths.cpp
 extern SlowPaths slow_paths;
 void slow_paths_init(void* drcontext);
-// The program's instruction at `context` faulted: counts what a repeated string did before.
+// The program's instruction at `context` faulted: counts what a repeated string instruction did
+// before the fault.
 void count_faulted_string(const dr_mcontext_t& context);
 
 // --- kept_values.cpp
@@ -96,7 +98,7 @@ void count_faulted_string(const dr_mcontext_t& context);
 // between members must be zero.
 const void* keep_value(const void* value, size_t bytes);
 void kept_values_after_fork();
-// After detaching.
+// Called after detaching.
 void kept_values_exit();
 
 // --- special_accesses.cpp
@@ -113,12 +115,12 @@ uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers,
 
 // --- allocations.cpp
 void allocations_init();
-// Before detaching: no more return addresses are replaced, except by calls that have begun.
+// Called before detaching: no more return addresses are replaced, except by calls that have begun.
 void allocations_stop();
 // The thread is suspended and about to be released: its stack gets its return addresses back.
 // Otherwise it would later return to unmapped memory.
 void allocations_release(void* drcontext);
-// After detaching.
+// Called after detaching.
 void allocations_exit();
 bool inside_allocator();
 // The allocator mapped memory for the call in progress.

@@ -29,8 +29,8 @@ RegionCall* this_call() {
     return static_cast<RegionCall*>(read_thread_slot(ThreadSlot::kRegion));
 }
 
-// Whether the replaced return address is still in place. If not, the region was left by longjmp.
-// The memory may no longer exist.
+// Whether the replaced return address is still in place. If not, longjmp has left the region. The
+// memory of the stack may no longer exist.
 bool holds_stub(uint64_t stack_pointer) {
     uint64_t word = 0;
     return os::read_memory(stack_pointer, &word, sizeof word) == sizeof word &&

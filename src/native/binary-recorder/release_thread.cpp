@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DynamoRIO's detach nudge has a fault. The thread that receives it continues from where it was
-// when the signal arrived, although it ran on until DynamoRIO had control. Some of its instructions
-// are then executed twice, and the result of a system call may be lost. All other threads are
-// released correctly. While attached, the process therefore has one more thread, named
+// DynamoRIO's detach nudge has a fault. The thread that receives it is sent back to the place where
+// it was when the signal arrived, although it ran on until DynamoRIO had control. Some of its
+// instructions are then executed twice, and the result of a system call may be lost. All other
+// threads are released correctly. While attached, the process therefore has one more thread, named
 // kReleaseThreadName, which only waits. The nudge goes to this thread, where the fault does no
 // harm. It is not a thread of DynamoRIO or of the client (these do not receive nudges), but looks
 // like a thread of the program.
@@ -44,7 +44,7 @@ constexpr uint64_t kPlace = 0x0fff'0000'0000;
 
 struct Shared {
     std::atomic<uint32_t> released;
-    // Not 0 while the thread lives; the kernel notes its end.
+    // Not 0 while the thread lives. The kernel sets it to 0 at the end of the thread.
     std::atomic<uint32_t> alive;
     int64_t seconds;  // how long to wait at a time
     int64_t nanoseconds;
@@ -53,7 +53,7 @@ struct Shared {
 };
 constexpr uint64_t kMagic = 0x6e756d6173636170;  // marks a page of ours
 constexpr int kPlaces = 8;  // several, because an earlier thread may not have ended yet
-// Before the thread is taken over, and afterwards.
+// The waiting times before the thread is taken over, and afterwards.
 constexpr int64_t kFirstWaitNanoseconds = 10'000'000;
 constexpr int64_t kWaitNanoseconds = 100'000'000;
 Shared* shared = nullptr;

@@ -42,8 +42,8 @@ struct BlockScratch {
     reg_id_t reg[static_cast<unsigned>(Role::kCount)];
     bool saved;         // the program's values are in their slots
     bool table_loaded;  // kTable's register holds the thread's table
-    uint32_t number;    // of the block, kNoBlock: it has none
-    uint32_t head;      // the number until the block is counted, at its first place; then kNoBlock
+    uint32_t number;    // of the block; kNoBlock: it has none
+    uint32_t head;      // the same until the block is counted, at its first place; then kNoBlock
 };
 
 // Chooses from the registers that the block does not use. `flags`: some place must save the flags,
@@ -53,16 +53,16 @@ BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags);
 // One place's registers. Use: construct, take(), save_flags(), ..., restore().
 class PlaceScratch {
   public:
-    // `excluded`: registers the inserted code reads.
+    // `excluded`: the registers of the program that the inserted code reads.
     PlaceScratch(const Emitter& emit, BlockScratch& block, const DeadRegisters& dead_registers,
                  RegisterSet excluded);
 
     // The register for a role, saved when needed.
     reg_id_t take(Role role);
-    // The thread's table in a register.
+    // The register with the table of the thread.
     reg_id_t take_table();
-    // After this the arithmetic flags may be changed, if the program still needs them. At the
-    // block's first place, counts the block.
+    // Saves the arithmetic flags if the program still needs them; the inserted code may change them
+    // afterwards. At the first place of the block, also counts the block.
     void save_flags();
     // Puts back everything that this place saved. `last`: no place of the block follows.
     void restore(bool last);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Filters of system calls (seccomp) that the program installs. A filter is made for the calls of
-// the program. DynamoRIO and the recorder make other calls, and the kernel would end the program
-// for them. The filter therefore gets a prefix that allows calls from their code. The program's own
+// Filters of system calls (seccomp) that the program installs. The program makes its filter for its
+// own calls. DynamoRIO and the recorder make other calls, and the kernel would end the program for
+// them. The filter therefore gets a prefix that allows calls from their code. The program's own
 // calls are made from the code cache, and pass through the filter.
 #include <cstdint>
 
@@ -51,7 +51,7 @@ class FilterWriter {
     }
     void load(uint32_t offset) { statement(BPF_LD | BPF_W | BPF_ABS, offset); }
     void result(uint32_t action) { statement(BPF_RET | BPF_K, action); }
-    // Allows calls from [start, end), which has one upper half.
+    // Allows calls from the code in [start, end). All of these addresses have the same upper half.
     void allow(uint64_t start, uint64_t end) {
         load(kAddressHigh);
         jump(BPF_JEQ, static_cast<uint32_t>(start >> 32), 0, 4);
@@ -150,7 +150,7 @@ bool of_interest(void*, int number) {
     return number == SYS_seccomp || number == SYS_prctl;
 }
 
-// Whether the call sets a filter, and then whether it is the strict mode.
+// Whether the call sets a filter. If so, `strict` says whether it is the strict mode.
 bool sets_filter(int number, const uint64_t (&arguments)[3], bool& strict) {
     if (number == SYS_prctl) {
         strict = arguments[1] == SECCOMP_MODE_STRICT;

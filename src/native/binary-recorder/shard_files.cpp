@@ -116,7 +116,7 @@ bool ask_for_files(ShardFiles& files) {
 }
 
 // The program may have used all descriptors that its limit allows. While this object exists, the
-// limit is that of the system.
+// limit is the highest that the process may set.
 class MoreDescriptors {
   public:
     MoreDescriptors() {
@@ -142,7 +142,8 @@ void serve_shard_files_by(const char* socket, const char* secret) {
     server_socket[sizeof server_socket - 1] = server_secret[sizeof server_secret - 1] = '\0';
 }
 
-// DIR/PID-N.shard and .tables, N the first free number: after exec a process has a new one.
+// Makes DIR/PID-N.shard and DIR/PID-N.tables. N is the first free number: after exec, a process
+// gets a new one.
 bool open_shard_files(ShardFiles& files) {
     const MoreDescriptors more;
     char path[1200];

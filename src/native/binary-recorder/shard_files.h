@@ -10,7 +10,7 @@
 
 namespace numascape {
 
-// "SOCKET SECRET" of the option -files.
+// Sets the server of files: SOCKET and SECRET of the option -files.
 void serve_shard_files_by(const char* socket, const char* secret);
 
 struct ShardFiles {

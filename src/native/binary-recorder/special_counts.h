@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a special access counts: one whose extent is known only at run time. Which instructions
-// these are depends on the processor.
+// The counts of special accesses, whose extent is known only at run time. It depends on the
+// processor which instructions make special accesses.
 #pragma once
 
 #include "dr_api.h"
 
 namespace numascape {
 
-// What an execution of the instruction counts. `exact`: it counts once for each execution of its
-// block.
+// Whether an execution of the instruction counts reads and writes. `exact`: it counts once for each
+// execution of its block.
 struct SpecialCounts {
     bool reads;
     bool writes;

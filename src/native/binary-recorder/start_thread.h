@@ -18,12 +18,12 @@ struct StartedThread {
     const char* code;                 // a copy of numascape_release_code
     char* stack;                      // what the thread unmaps at its end
     char* stack_pointer;              // where it begins
-    void* word;                       // it waits until this is not 0; 8 bytes behind: how long
-    const uint64_t* signals;          // that it blocks
+    void* word;                       // it waits until this is not 0; at +8: for how long at a time
+    const uint64_t* signals;          // the signals that it blocks
     std::atomic<uint32_t>* is_alive;  // the kernel sets it to 0 at the thread's end
 };
 
-// clone(flags); its result.
+// Makes the call clone(flags), and returns its result.
 long start_thread(long flags, const StartedThread& thread);
 
 }  // namespace numascape

@@ -12,8 +12,8 @@ namespace numascape {
 // stopped again elsewhere. `info`: as in a restore-state event, for a thread in the code cache.
 bool registers_known(const dr_restore_state_info_t& info);
 
-// Corrects the registers of the program in info.mcontext that DynamoRIO has saved twice. `storage`:
-// the start of DynamoRIO's storage of the thread.
+// In info.mcontext, corrects the registers of the program that DynamoRIO has saved twice.
+// `storage`: the start of DynamoRIO's storage of the thread.
 void restore_saved_twice(void* drcontext, const dr_restore_state_info_t& info, const byte* storage);
 
 }  // namespace numascape

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls of the program, before and after: writes their effects on memory to the shard.
+// Follows the system calls of the program: code runs before and after each call, and writes its
+// effects on memory to the shard.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -28,8 +29,8 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
     context.size = sizeof context;
     context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
     dr_get_mcontext(drcontext, &context);
-    // Without the Python functions: most mappings are made by allocators, for later allocations of
-    // any function.
+    // Without the functions of Python code, because allocators make most mappings, for later
+    // allocations of any function.
     return call_stack(recorder, program_registers(context), reinterpret_cast<uint64_t>(context.pc),
                       context.xsp, 0);
 }

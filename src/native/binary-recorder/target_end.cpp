@@ -26,7 +26,8 @@ struct PidfdInfo {
 constexpr uint64_t kInfoExit = 1u << 3;
 constexpr unsigned long kGetInfo = _IOWR(0xff, 11, PidfdInfo);
 
-// proc(5): field 52 of stat. Two fields come before the closing parenthesis of the name.
+// Reads field 52 of /proc/PID/stat (proc(5)). The first two fields end with the closing parenthesis
+// of the name.
 std::optional<int> status_of_zombie(int pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string line;

@@ -27,8 +27,8 @@ class ThreadMemory {
         return os::map_sparse(bytes_);
     }
 
-    // `own`: called on the thread that took it. If DynamoRIO ends another thread, after a fork or
-    // when leaving, this must not wait for the lock.
+    // `own`: called on the thread that took it. Otherwise this must not wait for the lock:
+    // DynamoRIO ends other threads after a fork, and when it leaves.
     void give_back(void* memory, bool own) {
         if (!own) {
             os::unmap(memory, bytes_);

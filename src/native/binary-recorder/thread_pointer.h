@@ -7,12 +7,12 @@
 
 namespace numascape {
 
-// Of the calling thread; 0: it has none yet.
+// The address for the calling thread; 0: it has none yet.
 uint64_t thread_pointer();
 
-// A system call with this number may set it.
+// Whether a system call with this number may set it.
 bool may_set_thread_pointer(int number);
-// What the system call that begins sets it to; 0: it does not set it.
+// The address that the system call will set; 0: it sets none.
 uint64_t thread_pointer_to_set(void* drcontext);
 
 }  // namespace numascape

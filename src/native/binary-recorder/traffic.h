@@ -12,7 +12,7 @@
 
 namespace numascape {
 
-// Whether caches are modelled; then, the size of their lines.
+// Whether caches are modelled. If so, line_bytes is the size of their lines.
 bool traffic();
 uint32_t line_bytes();
 
@@ -36,7 +36,7 @@ struct LineProbe {
 };
 void use_probed_line(ThreadRecorder& recorder, uint64_t low, const LineProbe& probe);
 
-// For accesses on the slow path: each line once, in ascending order.
+// For accesses on the slow path: touches each line once, in ascending order.
 void touch_lines(ThreadRecorder& recorder, uint64_t address, uint64_t bytes, bool write,
                  uint64_t pc);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DynamoRIO cannot copy an instruction that it cannot decode. It raises SIGILL there, whether or
-// not the processor has the instruction. A line on standard error says so.
+// not the processor has the instruction. We write a line about this to standard error.
 #include "undecoded.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which instructions access data, and which of these are counted in a way of their own.
+// Determines which instructions access data, and which of them are counted in a special way.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace numascape {
 
-// It reads or writes memory, and not only to fill or empty a cache.
+// Whether the instruction reads or writes memory, and not only to fill or empty a cache.
 bool touches_data(instr_t* instruction);
 
 // How instructions that cannot be described by plain operands are counted.

@@ -30,7 +30,8 @@ void insert_second_look(const Emitter& emit, int bytes, int unit, reg_id_t a, in
         emit.add(INSTR_CREATE_lea(dc, Emitter::reg(a),
                                   opnd_create_base_disp(a, DR_REG_NULL, 0, distance, OPSZ_lea)));
     };
-    // An unaligned one is on two units when its last byte is one of the first of its unit.
+    // An unaligned access is on two units if its last byte is one of the first `bytes` bytes of a
+    // unit.
     move(bytes - 1);
     emit.add(INSTR_CREATE_test(dc, Emitter::reg32(a), OPND_CREATE_INT32(unit - bytes)));
     emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(counted)));

@@ -12,7 +12,7 @@ namespace numascape {
 
 inline constexpr reg_id_t kStackPointerRegister = DR_REG_RSP;
 inline constexpr reg_id_t kFramePointerRegister = DR_REG_RBP;
-// Of the first arguments of a function.
+// The registers of the first arguments of a function.
 inline constexpr reg_id_t kArgumentRegisters[] = {DR_REG_RDI, DR_REG_RSI, DR_REG_RDX};
 // The register through which DynamoRIO finds its storage of the thread.
 inline constexpr reg_id_t kStorageRegister = DR_SEG_GS;

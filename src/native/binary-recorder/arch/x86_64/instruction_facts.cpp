@@ -21,7 +21,8 @@ bool shifts(int opcode) {
     }
 }
 
-// The number is modulo 32 or 64, and for rcl and rcr also modulo the width and the carry flag.
+// The processor takes the number of bits modulo 32 or 64. For rcl and rcr, it also takes it modulo
+// the width of the operand plus 1, for the carry flag.
 bool may_shift_by_zero(instr_t* instruction) {
     for (int i = 0; i < instr_num_srcs(instruction); ++i) {
         const opnd_t source = instr_get_src(instruction, i);

@@ -43,8 +43,8 @@ bool is_ended(const ThreadRegisters& registers) {
            (holds(kRestart, returned) || (returned == -EINTR && holds(kEndedByStops, number)));
 }
 
-// A call that was interrupted before, such as by SIGSTOP, goes on as restart_syscall. This call
-// fails with EINTR after any signal handler, also that of DynamoRIO. These calls go on in this way:
+// Calls that continue as restart_syscall if they were interrupted before, for example by SIGSTOP.
+// restart_syscall fails with EINTR after any signal handler, also that of DynamoRIO.
 constexpr int64_t kGoOn[] = {SYS_poll, SYS_nanosleep, SYS_clock_nanosleep, SYS_futex};
 constexpr uint8_t kLoadEax = 0xb8;  // mov imm32, %eax
 constexpr uint8_t kLoadEdi = 0xbf;  // mov imm32, %edi

@@ -15,7 +15,7 @@
 //     shl   c, kLineFlags
 //     test  c, [has]                 (or cmp c, [owns] and je, for a write)
 //     jnz   waits
-//     ...   slow_paths.line_moves    and back to here
+//     ...   slow_paths.line_moves, which continues at `waits`
 //   waits:                           the line waits for the cache
 //     mov   c, [waiting]
 //     mov   [c], b
@@ -54,7 +54,7 @@ void insert_lookup(const Emitter& emit, reg_id_t b, reg_id_t c, bool write) {
     emit.add(INSTR_CREATE_cmp(dc, filter_entry(c, 0, write), emit.reg32(b)));
 }
 
-// Whether the thread may go on with the line in `b`, or must take it from another.
+// Checks whether the thread may use the line in `b`, or must take it from another thread.
 void insert_state_check(const Emitter& emit, const ProbeRegisters& registers,
                         const LineProbe& probe) {
     void* dc = emit.drcontext;
@@ -83,7 +83,8 @@ void insert_state_check(const Emitter& emit, const ProbeRegisters& registers,
     emit.add(waits);
 }
 
-// The line in `b`, with its entry at `c` + `entry`, waits for the cache.
+// Puts the line in `b` into its entry of the filter, at `c` + `entry`, and into the queue of lines
+// that wait for the cache.
 void insert_waiting(const Emitter& emit, const ProbeRegisters& registers, uint32_t entry,
                     const LineProbe& probe, instr_t* done) {
     void* dc = emit.drcontext;

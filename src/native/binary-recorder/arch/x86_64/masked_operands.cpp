@@ -86,8 +86,8 @@ uint32_t bytes_by_letter(char letter) {
     }
 }
 
-// The type from which vcvtps2pd and similar instructions convert: pd, ps, dq, udq, qq, uqq, ph or
-// bf16.
+// The size of a type in the name of vcvtps2pd and similar instructions: pd, ps, dq, udq, qq, uqq,
+// ph or bf16.
 uint32_t bytes_by_type(std::string_view type) {
     if (type.starts_with("pd") || type.starts_with("qq") || type.starts_with("uqq")) {
         return 8;
@@ -97,7 +97,7 @@ uint32_t bytes_by_type(std::string_view type) {
 
 struct ElementBytes {
     uint32_t in_memory;
-    uint32_t lane;  // the wider of what is converted
+    uint32_t lane;  // of the wider of the two types
 };
 
 ElementBytes of_conversion(std::string_view name, bool writes) {
@@ -112,7 +112,8 @@ ElementBytes of_conversion(std::string_view name, bool writes) {
     return {writes ? to : from, from > to ? from : to};
 }
 
-// vpmovqb writes the second letter's elements, vpmovzxbq reads the first letter's.
+// The last two letters of the name are types. vpmovqb writes elements of the second type to memory;
+// vpmovzxbq reads elements of the first type.
 ElementBytes of_narrow_move(std::string_view name) {
     const bool widens = has(name, "sx") || has(name, "zx");
     const uint32_t first = bytes_by_letter(name[name.size() - 2]);

@@ -13,7 +13,8 @@ namespace numascape {
 // mask do.
 bool is_masked(instr_t* instruction);
 
-// Lanes are selected by the top bits of a vector's elements: moves of AVX, and of bytes.
+// Whether the top bits of a vector's elements select the lanes, as in the masked moves of AVX and
+// in masked moves of bytes.
 bool is_masked_by_vector(int opcode);
 bool is_masked_by_bytes(int opcode);
 
@@ -21,8 +22,8 @@ struct MaskedLanes {
     uint32_t element_bytes;  // in memory
     uint32_t lanes;          // bits of the mask
     uint32_t bytes;          // of the memory operand
-    bool packed;             // as many leading elements as lanes are selected
-    // If there are fewer elements in memory than lanes, lanes use them in turn (broadcasts).
+    bool packed;             // the selected lanes use the first elements, in order
+    // If memory has fewer elements than there are lanes, the lanes use them in turn (broadcasts).
 };
 MaskedLanes masked_lanes(instr_t* instruction, uint32_t operand_bytes);
 

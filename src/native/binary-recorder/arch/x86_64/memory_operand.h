@@ -10,10 +10,11 @@ struct MemoryOperand {
     bool write;
 };
 
-// The one that the instruction writes, or else the one that it reads; null if there is none.
+// The memory operand that the instruction writes, or else the one that it reads; null if there is
+// none.
 MemoryOperand memory_operand(instr_t* instruction);
 
-// It writes selected lanes only: it does not read its destination.
+// Whether an instruction with a mask writes memory, and does not only read it (reads_destination).
 bool masked_write(instr_t* instruction);
 
 }  // namespace numascape

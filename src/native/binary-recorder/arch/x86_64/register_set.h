@@ -9,7 +9,7 @@
 
 namespace numascape {
 
-// General 64-bit registers as a bit set, bit = number in the instruction set's order.
+// A set of general 64-bit registers. The bit of a register is its number in instructions.
 using RegisterSet = uint32_t;
 inline constexpr RegisterSet kStackPointerBit = 1u << 4;
 inline constexpr RegisterSet kAccumulatorBit = 1u << 0;
@@ -18,7 +18,8 @@ inline constexpr RegisterSet kAccumulatorBit = 1u << 0;
 bool general_register(reg_id_t reg, uint32_t& bit);
 RegisterSet registers_of(opnd_t operand);
 
-// The lowest address of a group, from the program's registers where it is counted.
+// How to compute the lowest address of a group from the registers of the program, at the place
+// where the group is counted.
 struct GroupAddress {
     static constexpr uint8_t kNone = 16;
     int64_t distance;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where hooked functions return to while they are recorded: first allocation functions
-// (allocations.cpp), then those that run a parallel region (regions.cpp). It is not counted: the
-// code inserted before the first instruction puts the real return address back.
+// Hooked functions return to these two stubs while they are recorded. The first one is for
+// allocation functions (allocations.cpp), the second one for functions that run a parallel region
+// (regions.cpp). The stubs are not counted. The code that is inserted before their first
+// instruction puts the real return address back.
     .text
     .globl numascape_return_stub
     .hidden numascape_return_stub

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which parts of a page the accesses of a group use, when an execution of its block is sampled.
+// Determines which parts of a page the accesses of a group use, if an execution of its block is
+// sampled.
 #pragma once
 
 #include "access_groups.h"
@@ -9,10 +10,10 @@
 
 namespace numascape {
 
-// Of the page of `low`, the group's lowest address.
+// The parts of the page of `low`, the group's lowest address.
 SeenParts seen_in(const GroupInfo& group, uint64_t low);
-// The same, from the program's registers and the thread pointer (0: unknown); nothing if they do
-// not give the address.
+// The same, from the program's registers and the thread pointer (0: unknown); nothing if the
+// address is not known from them.
 SeenParts seen_in(const GroupInfo& group, const ProgramRegisters& registers,
                   uint64_t thread_pointer);
 

@@ -12,7 +12,7 @@ constexpr uint64_t kHeaderBytes = 64;
 struct Component {
     uint32_t offset;
     uint32_t bytes;
-    bool aligned;  // to 64 bytes, where compacted
+    bool aligned;  // to 64 bytes, in the compacted format
 };
 Component components[32];
 uint64_t enabled = 0;  // XCR0
@@ -76,7 +76,7 @@ uint32_t state_extents(uint64_t area, uint64_t asked, bool compacted,
 }
 
 bool is_compacted(uint64_t area) {
-    uint64_t format = 0;  // where there is no memory, the instruction faults
+    uint64_t format = 0;  // if there is no memory, the instruction faults
     os::read_memory(area + kLegacyBytes + 8, &format, sizeof format);
     return format >> 63 != 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where xsave and related instructions store the CPU's state components.
+// The places at which xsave and related instructions store the state components of the CPU.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr uint32_t kMaxStateExtents = 68;
 uint32_t state_extents(uint64_t area, uint64_t asked, bool compacted,
                        StateExtent (&found)[kMaxStateExtents]);
 
-// Whether xsavec wrote the area.
+// Whether the area has the compacted format, which xsavec writes.
 bool is_compacted(uint64_t area);
 
 }  // namespace numascape

@@ -10,7 +10,7 @@
 namespace numascape {
 namespace {
 
-int slots_index = -1;  // of every thread: its slots
+int slots_index = -1;  // thread-local field: the slots of the thread
 
 constexpr unsigned kRoles = static_cast<unsigned>(Role::kCount);
 
@@ -107,7 +107,8 @@ void restore_registers(void* drcontext, const dr_restore_state_info_t& info) {
     if (state.flags_in_accumulator) {
         info.mcontext->xflags = flags_from(*info.raw_mcontext, state.overflow_restored);
     }
-    // The thread may be another one, because threads are stopped and moved out of old code.
+    // The thread may be another than the calling one, because DynamoRIO stops threads and moves
+    // them out of old code.
     auto* slots = static_cast<void* const*>(drmgr_get_tls_field(drcontext, slots_index));
     if (slots == nullptr) {
         return;

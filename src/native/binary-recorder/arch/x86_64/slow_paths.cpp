@@ -116,7 +116,8 @@ void touch_copied(ThreadRecorder& recorder, uint64_t from, uint64_t to, uint64_t
     }
 }
 
-// `bytes` from `first` upwards, in elements: each page counts the elements that touch it.
+// Counts `bytes` from `first` upwards, in elements. Each page gets the number of elements that
+// touch it.
 void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t bytes, uint64_t element,
                     bool write, uint64_t pc) {
     const uint64_t end = first + bytes;
@@ -174,7 +175,7 @@ void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder,
         {registers->rcx, registers->rsi, registers->rdi, (registers->flags & kDirectionFlag) != 0});
 }
 
-// Each page once, even if several components are on it.
+// Counts each page once, even if several components are on it.
 void count_saved_state(uint64_t area, const void* info, ThreadRecorder* recorder, const void*,
                        uint64_t asked, const void*) {
     const auto* state = static_cast<const SavedState*>(info);
@@ -182,7 +183,7 @@ void count_saved_state(uint64_t area, const void* info, ThreadRecorder* recorder
     const uint32_t found = state_extents(
         area, asked, state->compacted || (!state->write && is_compacted(area)), extents);
     const uint64_t reads = state->write ? 0 : 1;
-    uint64_t counted = 0;  // pages from that of the area on
+    uint64_t counted = 0;  // a bit for each page, from the first one of the area on
     for (uint32_t i = 0; i < found; ++i) {
         touch_lines(*recorder, extents[i].start, extents[i].bytes, state->write,
                     state->place.info.pc);
@@ -244,7 +245,8 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
         shard.count(*recorder, address, bytes, reads, 1 - reads, shape->place.info.pc);
         return;
     }
-    // Each page at most once, when a selected lane touches it; a vector is on two pages at most.
+    // Counts each page at most once, if a selected lane touches it. A vector is on two pages at
+    // most.
     const uint64_t boundary = (address | (kPageBytes - 1)) + 1;
     bool low_page = false;
     bool high_page = false;
@@ -315,9 +317,10 @@ void return_from_allocation(uint64_t, const void*, ThreadRecorder* recorder, con
                         program_stack_pointer());
 }
 
-// Where the calling thread, at `pc`, returns to in the code cache; null when it is not on a slow
-// path. Called while a signal is handled: DynamoRIO makes the thread leave the cache from there.
-// Otherwise a program in a loop that never leaves the cache would not get the signal.
+// The address in the code cache to which the calling thread, at `pc`, will return; null if it is
+// not on a slow path. DynamoRIO calls this while it handles a signal, and makes the thread leave
+// the cache at this address. Otherwise a program in a loop that never leaves the cache would not
+// get the signal.
 byte* cache_return(byte* pc, byte* stack_pointer) {
     const auto top = static_cast<byte*>(read_thread_slot(ThreadSlot::kOwnStack));
     const bool on_own_stack =

@@ -40,8 +40,9 @@ instr_t* behind_of(const Emitter& emit, instr_t* instruction) {
     return next;
 }
 
-// All repeated string instructions, so that faults in them can be handled. A list for each
-// remainder of their addresses: programs that generate code have very many.
+// All repeated string instructions, so that faults in them can be handled. There is a list for each
+// remainder of their addresses, because programs that generate code have very many such
+// instructions.
 struct StringNode {
     PlaceInfo place;
     const RepeatedString* string;
@@ -78,7 +79,7 @@ const RepeatedString* describe_string(instr_t* instruction, const SpecialPlace& 
     return string;
 }
 
-// Before the instruction, this saves how often it is to run. The instruction is counted after it
+// This saves, before the instruction, how often it is to run. The instruction is counted after it
 // has run, because a signal may end it early.
 void insert_string_count(const Emitter& emit) {
     emit.add(INSTR_CREATE_mov_st(emit.drcontext, thread_slot(emit.drcontext, ThreadSlot::kRepeats),

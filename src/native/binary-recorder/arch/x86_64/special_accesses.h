@@ -12,13 +12,13 @@
 namespace numascape {
 
 struct SpecialPlace {
-    PlaceInfo info;  // the site is that of reads; that of writes is the next one
+    PlaceInfo info;  // its site is for reads; the next site is for writes
     uint32_t block;
-    uint32_t own_counter;  // 0: counts with its block
+    uint32_t own_counter;  // 0: it counts with its block
 };
 
-// rep movs, stos, lods. The decrease of rcx is the number of processed elements. These end where
-// rsi and rdi point afterwards.
+// rep movs, rep stos and rep lods. The decrease of rcx is the number of processed elements. The
+// elements end where rsi and rdi point afterwards.
 struct RepeatedString {
     SpecialPlace place;
     uint32_t bytes;  // of an element
@@ -26,7 +26,7 @@ struct RepeatedString {
     bool writes;
     bool narrow;  // uses only 32 bits of these registers
 };
-// The one at this address of the program's code, or null.
+// The repeated string instruction at this address of the program's code, or null.
 const RepeatedString* repeated_string_at(uint64_t pc);
 
 // bt, bts, btr, btc of memory with the bit's number (signed) in a register of `bytes`: the operand

@@ -4,10 +4,11 @@
 #include <sys/syscall.h>
 
 // The code of the thread. It is copied to separate memory, because this library is unmapped when
-// DynamoRIO leaves. The call has a timeout: such a call ends when a signal arrives, instead of
-// continuing, and only then does DynamoRIO see the nudge. The code makes no access to memory, so
-// nothing of it is counted. r12: the word for which it waits; r13: its stack; r14: a signal set. It
-// must not use thread-local storage, because it would use that of its creator.
+// DynamoRIO leaves. The call of futex has a timeout, so that it ends when a signal arrives. Without
+// a timeout it would continue, and DynamoRIO would not see the nudge. The code makes no access to
+// memory, so nothing of it is counted. r12: the word for which it waits; r13: its stack; r14: a
+// signal set. The code must not use thread-local storage, because that would be the storage of its
+// creator.
 __asm__(R"(
     .pushsection .rodata
     .globl numascape_release_code, numascape_release_code_end

@@ -17,7 +17,7 @@ void SymbolicRegisters::forget(reg_id_t reg) {
     }
 }
 
-// Instructions whose effect on addresses is an addition or a copy. True when fully handled.
+// Follows an instruction that is an addition or a copy. False if it is another one.
 bool SymbolicRegisters::follow(instr_t* instruction) {
     uint32_t to = 0;
     uint32_t from = 0;
@@ -62,7 +62,7 @@ bool SymbolicRegisters::follow(instr_t* instruction) {
     }
 }
 
-// Instructions that move the stack pointer by a word. True when fully handled.
+// Follows an instruction that moves the stack pointer by a word. False if it is another one.
 bool SymbolicRegisters::follow_stack(instr_t* instruction) {
     uint32_t stack_pointer = 0;
     general_register(DR_REG_XSP, stack_pointer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about the registers before each instruction of a block: which of them differ by
+// Follows the registers through a block, to know before each instruction which of them differ by
 // constants.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace numascape {
 
-// A register's content as `value + offset`; equal values are equal numbers.
+// The content of a register: an unknown value plus `offset`. Registers with the same number `value`
+// have the same unknown value.
 struct Symbolic {
     uint32_t value;
     int64_t offset;
@@ -25,7 +26,7 @@ class SymbolicRegisters {
         }
     }
     Symbolic get(uint32_t bit) const { return state_[bit]; }
-    // The instruction has been executed.
+    // Changes the registers as the instruction does.
     void step(instr_t* instruction);
 
   private:

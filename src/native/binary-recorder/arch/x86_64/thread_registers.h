@@ -12,10 +12,10 @@ namespace numascape {
 
 using ThreadRegisters = user_regs_struct;
 
-// Requests of ptrace that read and write all of them.
+// Requests of ptrace that read and write all registers.
 inline constexpr int kReadRegisters = PTRACE_GETREGS;
 inline constexpr int kWriteRegisters = PTRACE_SETREGS;
-// For PTRACE_POKEUSER.
+// The place of the program counter, for PTRACE_POKEUSER.
 inline constexpr long kPlaceOfProgramCounter = offsetof(user_regs_struct, rip);
 
 inline bool read_registers(int thread, ThreadRegisters& registers) {

@@ -21,7 +21,7 @@ bool is_vector(opnd_t operand) {
            (reg_is_simd(opnd_get_reg(operand)) || reg_is_mmx(opnd_get_reg(operand)));
 }
 
-// A mask register's bits.
+// Copies the bits of a mask register.
 void insert_opmask(const Emitter& emit, opnd_t mask, reg_id_t into) {
     void* dc = emit.drcontext;
     if (proc_has_feature(FEATURE_AVX512BW)) {
@@ -31,7 +31,7 @@ void insert_opmask(const Emitter& emit, opnd_t mask, reg_id_t into) {
     }
 }
 
-// The top bits of a vector's elements.
+// Collects the top bits of a vector's elements.
 void insert_sign_bits(const Emitter& emit, opnd_t vector, uint32_t element_bytes, reg_id_t into) {
     void* dc = emit.drcontext;
     const opnd_t to = emit.reg(into);
@@ -80,7 +80,8 @@ uint32_t bytes_of_register(reg_id_t reg) {
     return opnd_size_in_bytes(reg_get_size(reg));
 }
 
-// Element and index sizes by the name: vgatherDPS, vpscatterQD, ... (index letter, element suffix).
+// Takes the sizes of an index and of an element from the name, such as vgatherDPS or vpscatterQD:
+// the letter of the index, and then the suffix of the element.
 GatherShape gather_shape(instr_t* instruction, const MemoryOperand& memory, reg_id_t data,
                          const SpecialPlace& place) {
     const std::string_view name = decode_opcode_name(instr_get_opcode(instruction));
@@ -133,7 +134,7 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     instr_t* done = INSTR_CREATE_label(dc);
     insert_lane_test(emit, lanes.lanes, b);
     emit.add(INSTR_CREATE_jcc(dc, OP_jz, emit.label(done)));
-    // With the whole operand in one page (and one line) it does not matter which lanes are
+    // If the whole operand is in one page (and one line), it does not matter which lanes are
     // selected.
     const int unit = static_cast<int>(traffic() ? line_bytes() : kPageBytes);
     insert_page_crossing_check(emit, static_cast<int>(lanes.bytes), a, b, crosses, unit);
