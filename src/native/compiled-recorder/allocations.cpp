@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C library's allocation functions, replaced (hooks.S). Operators new and other languages'
-// allocations call them.
+// Replaces the allocation functions of the C library (with hooks.S). The operators new, and the
+// allocation functions of other languages, call these functions.
 #include <cerrno>
 #include <cstdlib>
 
@@ -174,7 +174,7 @@ REPLACEMENT(numascape_posix_memalign) {
 NUMASCAPE_EXPORTED void free(void* block) {
     static void (*real)(void*) = nullptr;
     if (real == nullptr && thread_state.looking) {
-        return;  // dlsym's own, some bytes: kept
+        return;  // dlsym frees a few bytes; we keep them
     }
     const ReentrancyGuard inside;
     ThreadRecorder* recorder = block != nullptr ? recorded(inside) : nullptr;

@@ -7,7 +7,7 @@
 #include "range_counter.h"
 #include "runtime.h"
 
-// What own_stack.S calls.
+// A function that own_stack.S calls.
 #define CALLED extern "C" __attribute__((visibility("hidden")))
 
 namespace numascape {
@@ -68,7 +68,7 @@ void number_sites(CompiledModule& module) {
     std::atomic_ref<uint32_t>(module.known).store(1, std::memory_order_release);
 }
 
-// An access's place in the source.
+// Writes the place of an access in the source.
 void write_place(ThreadRecorder& recorder, const Site* site, uint64_t key) {
     const char* names = reinterpret_cast<const char*>(site) + site->names;
     auto* record = append_with_text<PlaceRecord>(shard, recorder, RecordType::kPlace, names);

@@ -88,7 +88,7 @@ NUMASCAPE_EXPORTED int clone(int (*function)(void*), void* stack, int flags, voi
     if (!recording() || (flags & CLONE_VM) != 0) {
         return run(function, stack, flags, argument, parent, storage, child);
     }
-    // The child has a copy of this, on the stack of its parent.
+    // The child reads this from its copy of the parent's stack.
     Start start{function, argument};
     threads_before_fork();
     const int result = run(run_child, stack, flags, &start, parent, storage, child);

@@ -64,7 +64,7 @@ FOLLOWED(ssize_t, process_vm_writev, SYS_process_vm_writev,
           unsigned long other_count, unsigned long flags),
          process, own, own_count, other, other_count, flags)
 
-// The same with _FORTIFY_SOURCE: the last argument is the buffer's size.
+// The same functions with _FORTIFY_SOURCE, which adds the size of the buffer to the arguments.
 FOLLOWED(ssize_t, __read_chk, SYS_read, (int file, void* into, size_t bytes, size_t room), file,
          into, bytes, room)
 FOLLOWED(ssize_t, __pread_chk, SYS_pread64,

@@ -6,6 +6,6 @@
 #pragma once
 
 #define NUMASCAPE_OWN_STACK_BYTES 131072
-// Of ThreadState.
+// Offsets in ThreadState.
 #define NUMASCAPE_OWN_STACK_TOP 0
 #define NUMASCAPE_DEFERRED 8

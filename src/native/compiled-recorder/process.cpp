@@ -207,7 +207,7 @@ bool recording() {
     return opened.load(std::memory_order_acquire);
 }
 
-// In the order in which the recorder takes locks while it holds others.
+// Takes the locks in the order in which the recorder takes them while it holds others.
 void threads_before_fork() {
     ++thread_state.writing;
     thread_state.forking = recording() && shard.is_of_this_process();

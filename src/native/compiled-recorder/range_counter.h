@@ -11,10 +11,10 @@
 namespace numascape {
 namespace {
 
-// As NestCounts, without steps of 0, all steps positive, the smallest first.
+// As NestCounts, but all steps are positive (not 0), and the smallest is first.
 struct Run {
     uint64_t start;
-    uint64_t times;  // each address
+    uint64_t times;  // how often each address is accessed
     uint32_t dimensions;
     NestDimension dimension[kNestDimensions];
 };
@@ -60,7 +60,7 @@ bool normalise(const NestCounts& nest, uint64_t start, Run& run) {
     return true;
 }
 
-// Most accesses only read or only write.
+// The template parameters make the code faster, because most accesses only read or only write.
 template <bool kReads, bool kWrites>
 struct RangeCounter {
     ThreadRecorder& recorder;
@@ -118,7 +118,7 @@ struct RangeCounter {
         }
     }
 
-    // Rows one after the other, with gaps. Most rows are on one page.
+    // Counts rows that follow each other with gaps. Most rows are on one page.
     void short_rows(uint64_t address, const NestDimension& rows,
                     const NestDimension& row_of) const {
         const auto step = static_cast<uint32_t>(rows.step);

@@ -93,7 +93,7 @@ void forked_in_child();
 
 // The process is about to forbid system calls to itself. All needed system calls are made now;
 // counting continues. end_calls returns false if nothing is recorded. resume_calls: the process did
-// not forbid system calls; source lines are not counted any more.
+// not forbid system calls; source lines are not recorded any more.
 bool end_calls();
 void resume_calls();
 
@@ -108,8 +108,8 @@ long call_for_process(long number, const long (&arguments)[6]);
 long call_that_forbids_calls(long number, const long (&arguments)[6]);
 
 // --- signals.cpp
-// Delivers the signals that arrived while this thread wrote; on its own stack, they wait until it
-// has left that.
+// Delivers the signals that arrived while this thread wrote. If the thread is on its own stack,
+// they wait until it has left this stack.
 void let_signals_in();
 // From now on, the program's handlers, including existing ones, wait while we write.
 void take_over_handlers();
@@ -126,8 +126,8 @@ void modules_after_fork(bool child);
 // --- counting.cpp
 // Page counters that are never read.
 void* spare_counters();
-// From now on, this thread counts there. Makes no system call after the first call of
-// spare_counters.
+// From now on, this thread counts in spare_counters. This function makes no system call if
+// spare_counters was called before.
 void stop_counting();
 void counting_before_fork();
 void counting_after_fork(bool child);
@@ -161,7 +161,7 @@ class Writing {
     }
     Writing(const Writing&) = delete;
     Writing& operator=(const Writing&) = delete;
-    // A handler that was not installed through the C library interrupted this code.
+    // True if a handler that was not installed through the C library has interrupted this code.
     bool nested() const { return nested_; }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a signal interrupted. Each processor has a folder in arch/.
+// The state that a signal interrupted. Each processor has a folder in arch/.
 #pragma once
 
 #if defined(__x86_64__)

@@ -56,8 +56,8 @@ uint64_t packed(const Action& action) {
            ((action.sa_flags & SA_SIGINFO) != 0 ? kWithInfo : 0);
 }
 
-// A thread's list of delayed signals is only changed with all signals blocked. Returns the mask of
-// before.
+// A thread's list of delayed signals is only changed with all signals blocked. Returns the mask
+// from before.
 uint64_t block_signals() {
     constexpr uint64_t kAll = ~kFaults;
     uint64_t before = 0;
@@ -74,7 +74,8 @@ bool send_to_itself(int number, const siginfo_t& info) {
 constexpr int kFirstRealTime = 32;       // the kernel's, two less than the C library's
 constexpr int kTokenError = 0x6e756d61;  // no other sender sets si_errno
 
-// The kernel accepts SI_USER also when no more signals may be queued, but then forgets the rest.
+// The kernel accepts SI_USER even if no more signals may be queued, but then it forgets the other
+// fields.
 void send_token(int number) {
     siginfo_t token{};
     token.si_signo = number;
@@ -103,8 +104,8 @@ bool append(const siginfo_t& info) {
     return true;
 }
 
-// Exchanges a delivered signal for the first of its number. False if it is a token and no signal
-// waits.
+// Exchanges a delivered signal for the first waiting signal of its number. False if it is a token
+// and no signal waits.
 bool take_turn(int number, siginfo_t& info) {
     const bool token = is_token(info);
     ThreadState& state = thread_state;
@@ -174,8 +175,8 @@ void handle(int number, siginfo_t* info, void* context) {
         return;
     }
     const uint64_t handler = handlers[number].load(std::memory_order_acquire) & ~kWithInfo;
-    // The interrupted code may be the malloc of the C library, called by us. What the handler does
-    // belongs to the program.
+    // The interrupted code may be the malloc of the C library, called by us. The actions of the
+    // handler belong to the program.
     const bool inside = state.inside;
     state.inside = inside && in_recorder;
     reinterpret_cast<Handler>(handler)(number, info, context);

@@ -80,7 +80,7 @@ void* enter_unrecorded() {
     return table;
 }
 
-// The counter does not run out again.
+// Fills the counter, so that it does not run out again.
 void fill_counter(void* table, const Site* site) {
     const uint64_t counter = reinterpret_cast<uint64_t>(table) + __numascape_sites_offset +
                              reinterpret_cast<uint64_t>(site);

@@ -39,7 +39,7 @@ uint64_t read_session_begin() {
 
 void* run_clock(void*) {
     constexpr uint64_t kSecond = 1000000000;
-    thread_state.ended = true;  // not one of the program's
+    thread_state.ended = true;  // this is no thread of the program
     ThreadRecorder* writer = shard.start_writer();
     while (writer != nullptr && !is_finished()) {
         const uint64_t left = phases.follow_clock(*writer, session_begin, options.every_ns);
@@ -56,7 +56,7 @@ void start_time_slices() {
     static Create create_thread = nullptr;
     pthread_t clock;
     session_begin = read_session_begin();
-    // This thread takes no signals of the program.
+    // The new thread must take no signals of the program.
     uint64_t before = 0;
     const uint64_t all = ~uint64_t{0};
     os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),

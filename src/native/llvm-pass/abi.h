@@ -66,18 +66,18 @@ struct CompiledRuntime {
     uint32_t version;
     // The thread's table; never null.
     void* (*enter)(CompiledModule* module);
-    // The page counter was zero. Of n neighbours in the block, `place` is that of the first, and n
-    // - 1 is in the bits from kPlacesShift on.
+    // The page counter was zero. For n neighbours in the block, the low bits of `place` are the
+    // place of the first one, and the bits from kPlacesShift on are n - 1.
     void (*touch)(void* table, uint64_t counter_offset, uint64_t place, const void* pc);
     void* (*block)(void* table, const Site* site, CompiledModule* module);
     // If the site's block has several entries, the last dimension of the nest goes from each of
     // these accesses to the next.
     void (*range)(const NestCounts* nest, uint64_t start, const Site* site, const void* pc,
                   CompiledModule* module);
-    // The counter of the block reached zero. It accesses the structure at the address.
+    // The counter of the block reached zero. The block accesses the structure at the address.
     void (*note)(void* table, const Site* site, uint64_t address, CompiledModule* module);
     void (*mark)(const char* name, const void* pc);
-    // The thread begins a parallel region, `function`, or with null ends it.
+    // The thread begins the parallel region `function`. Null: it ends the region.
     void (*region)(const void* function, const void* pc);
     // The program names a part of memory (include/numascape/region.h).
     void (*memory_region)(const char* name, uint64_t address, uint64_t bytes, const void* pc);
@@ -89,7 +89,7 @@ inline constexpr char kSiteSection[] = "numascape_sites";
 inline constexpr char kThreadSymbol[] = "__numascape_thread";
 inline constexpr char kOffsetSymbol[] = "__numascape_sites_offset";
 inline constexpr char kEnterSymbol[] = "__numascape_enter";  // () -> table
-// Their arguments are on the stack, the last one pushed first.
+// The two functions below take their arguments on the stack. The last argument is pushed first.
 inline constexpr char kTouchPushedSymbol[] =
     "__numascape_touch_pushed";  // (pc, place, table, offset)
 // (place, table): the counter is at table + place. `table` becomes the table to count in.

@@ -19,8 +19,8 @@ constexpr unsigned kLargestExpression = 60;
 constexpr char kMarkText[] = "0x4e554d41";
 constexpr char kRegionMarkText[] = "0x4e554d52";
 
-// An inline assembler statement with this text and this number of arguments, the first one a
-// pointer.
+// Whether the instruction is an inline assembler statement with this text and this number of
+// arguments, of which the first one is a pointer.
 bool is_statement(const Instruction& instruction, const char* text, unsigned arguments) {
     const auto* call = dyn_cast<CallInst>(&instruction);
     const auto* code = call != nullptr ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
@@ -29,7 +29,7 @@ bool is_statement(const Instruction& instruction, const char* text, unsigned arg
            call->getArgOperand(0)->getType()->isPointerTy();
 }
 
-// Whether it is in a variable on the stack that no other function or thread can access.
+// Finds the pointers to variables on the stack that no other function or thread can access.
 class PrivateVariables {
   public:
     bool contains(const Value* pointer) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which memory accesses of a function are counted, and how often each one is executed in a run of
-// the loops around it, if that is known before the loops begin.
+// Determines which memory accesses of a function are counted. Also determines how often each one is
+// executed in a run of the loops around it, if that is known before the loops begin.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ inline constexpr uint64_t kMaxInlineBytes = 128;
 struct Access {
     llvm::Instruction* instruction;
     llvm::Value* pointer;
-    uint16_t reads;  // per execution; of a memory function with `length` per kBytesPerAccess
+    uint16_t reads;  // per execution; with `length`: per kBytesPerAccess bytes
     uint16_t writes;
     llvm::Value* length;  // bytes, or null
 };
 
-// All counted accesses, in the order of the code, without other address spaces and without
-// variables on the stack whose address no other function can know.
+// All counted accesses, in the order of the code. Accesses to other address spaces are not counted,
+// nor to variables on the stack whose address no other function can know.
 llvm::SmallVector<Access> find_accesses(llvm::Function& function);
 
 // Marks a phase (include/numascape/phase.h).
@@ -52,7 +52,7 @@ struct Nest {
     const llvm::SCEV* start;
     llvm::SmallVector<Dimension, 4> dimensions;
     llvm::Instruction* before;
-    // All conditions must be true; otherwise nothing of it is accessed.
+    // If one of these conditions is false, no address is accessed.
     struct Condition {
         llvm::CmpInst::Predicate predicate;
         const llvm::SCEV* left;
@@ -84,7 +84,7 @@ class LoopCounts {
 
   private:
     struct Facts {
-        bool may_leave;  // in other ways than by its exits
+        bool may_leave;  // it may be left in another way than by its exits
         bool calls;
     };
     const Facts& facts(const llvm::Loop* loop);

@@ -56,7 +56,7 @@ void FunctionCounter::announce(const Announced& announced, SCEVExpander& expande
                                                   : at.CreateSExtOrTrunc(expanded, bits64_);
     };
     Value* start = expand(nest.start);
-    SmallVector<Value*> words = {at.getInt64(nest.dimensions.size())};  // and one, if joined
+    SmallVector<Value*> words = {at.getInt64(nest.dimensions.size())};  // and one more if joined
     for (const Dimension& dimension : nest.dimensions) {
         words.push_back(expand(dimension.step));
         words.push_back(expand(dimension.count));
@@ -80,7 +80,7 @@ void FunctionCounter::announce(const Announced& announced, SCEVExpander& expande
     call(at, kRangeSymbol, at.getVoidTy(), {counts, start, sites_.block(announced.accesses)});
 }
 
-// With an additional last dimension for joined accesses.
+// Adds a last dimension for joined accesses.
 SmallVector<Value*> FunctionCounter::joined(SmallVector<Value*> words, size_t accesses,
                                             uint64_t distance) const {
     if (accesses > 1) {
@@ -152,8 +152,8 @@ void FunctionCounter::count_row(const Announcement& row) {
                {table, offset, places(inside, inside.getInt64(0), inside.getInt64(joint))}, number);
 }
 
-// Their pages are counted where they are accessed. Their owner is recorded when the counter reaches
-// zero.
+// The pages of these accesses are counted at each access. The owner of the structure is recorded
+// when the counter of the block reaches zero.
 void FunctionCounter::count_structure(const Announcement& announced) {
     Instruction* before = announced.before;
     Value* table = table_before(before, nullptr);
@@ -188,7 +188,7 @@ void FunctionCounter::announce_marks() {
     }
 }
 
-// LLVM's OpenMP: the call returns when the region ends.
+// In LLVM's OpenMP, the call returns when the region ends.
 void FunctionCounter::announce_regions() {
     SmallVector<CallInst*> calls;
     for (BasicBlock& block : function_) {

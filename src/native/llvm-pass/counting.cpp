@@ -92,7 +92,7 @@ Value* FunctionCounter::load_table(IRBuilder<>& at) {
     return at.CreateLoad(pointer_, at.CreateThreadLocalAddress(word), "numascape.table");
 }
 
-// The table at the begin of the function; this also detects the thread's first access.
+// Gets the table at the beginning of the function. This also detects the thread's first access.
 Value* FunctionCounter::enter() {
     if (entry_table_ != nullptr) {
         return entry_table_;
@@ -136,10 +136,10 @@ Value* FunctionCounter::table_before(Instruction* before, const Loop* outside) {
     return table;
 }
 
-// Inline assembly, for three reasons: the optimiser does not split the basic block at each access,
-// it does not treat a counter as memory of the program, and the code generator has little to do.
-// The slow path is placed behind the code of the function. Its arguments and results are on the
-// stack, below the saved registers, so the function must not use the red zone.
+// Inserts inline assembly, for three reasons: the optimiser does not split the basic block at each
+// access, it does not treat a counter as memory of the program, and the code generator has little
+// to do. The slow path is placed behind the code of the function. Its arguments and results are on
+// the stack, below the saved registers, so the function must not use the red zone.
 CallInst* FunctionCounter::assembly(IRBuilder<>& at, const Assembly& assembly, Type* result,
                                     ArrayRef<Value*> arguments) {
     SmallVector<Type*> types;

@@ -10,8 +10,8 @@
 
 namespace numascape::pass {
 
-// Accesses of one basic block without an unknown call between them: they execute together. In
-// the program's order, until neighbours are found.
+// Accesses of one basic block without an unknown call between them: they execute together. They are
+// in the order of the program until neighbours are found.
 struct Segment {
     llvm::SmallVector<Access> accesses;
     llvm::Instruction* first;
@@ -20,9 +20,9 @@ struct Segment {
     Executions executions;  // known before the loop: not counted in the block
 };
 
-// Of `number` accesses in a block, the first at `place`.
+// The places of `number` accesses in a block, the first at `place`, in the format of kPlacesShift.
 llvm::Value* places(llvm::IRBuilder<>& at, llvm::Value* place, llvm::Value* number);
-// For a branch that is rarely taken.
+// Metadata for a branch that is rarely taken.
 llvm::MDNode* unlikely(llvm::LLVMContext& context);
 
 class FunctionCounter {
@@ -34,7 +34,7 @@ class FunctionCounter {
     void announce(const Announced& announced, llvm::SCEVExpander& expander);
     void announce(const Segment& segment, llvm::SCEVExpander& expander);
     void finish_announcements();
-    // Loads of the table. The loops around them must not have changed yet.
+    // Inserts loads of the table before loops. The loops must not have changed yet.
     void prepare(llvm::ArrayRef<Segment> segments);
     // Inserts inline counters. It splits blocks, so earlier analyses are invalid afterwards.
     void count(const Segment& segment);
@@ -44,7 +44,8 @@ class FunctionCounter {
     void announce_regions();
 
   private:
-    // Accesses announced together: all addresses of a row, or any of one structure.
+    // Accesses that are announced together: all addresses of a row, or some addresses of one
+    // structure.
     struct Announcement {
         llvm::Instruction* before;
         llvm::SmallVector<Access> accesses;
@@ -67,7 +68,8 @@ class FunctionCounter {
     llvm::Value* place_of(llvm::IRBuilder<>& at, llvm::GlobalVariable* site);
     void count_access(const Access& access, llvm::Value* table, uint64_t place);
     void count_neighbours(const Neighbours& neighbours, const Access& like, llvm::Value* table);
-    // The access at a page counter, with its place in the block; see kPlacesShift for several.
+    // A page counter, and the place in the block of the access that it counts. kPlacesShift
+    // describes the place of several accesses.
     struct PageCounter {
         llvm::Value* table;
         llvm::Value* offset;

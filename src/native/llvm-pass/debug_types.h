@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What debug information says of the types of variables.
+// Reads the types of variables from debug information.
 #pragma once
 
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -12,7 +12,7 @@ namespace numascape::pass {
 const llvm::DIType* without_names(const llvm::DIType* type);
 bool has_tag(const llvm::DIType* type, llvm::dwarf::Tag tag);
 bool is_reference(const llvm::DIType* type);
-// What a pointer points to, or the elements of an array; null for other types.
+// The type to which a pointer points, or that of the elements of an array; null for other types.
 const llvm::DIType* base_of(const llvm::DIType* type);
 bool is_this(const llvm::DILocalVariable& variable);
 

@@ -100,7 +100,8 @@ std::optional<DestinationReader::Place> DestinationReader::place_of_value(const 
     return store != nullptr ? describe(store->getPointerOperand(), depth) : std::nullopt;
 }
 
-// Memory for the function's result, which has no name: all that is read there is returned.
+// Whether this is the memory for the function's result, which has no name: all values that are read
+// there are returned.
 bool DestinationReader::is_returned(const AllocaInst& room) const {
     bool read = false;
     for (const User* user : room.users()) {
@@ -125,7 +126,7 @@ bool DestinationReader::is_of_argument(const Place& place) const {
     return plain || pointed || place.in_pointee() || (place.in_root() && place.by_reference);
 }
 
-// Whether it is the function's result, or in that.
+// Whether it is the function's result, or a part of it.
 bool DestinationReader::is_of_result(const Place& place) const {
     if (place.returned) {
         return place.text == place.root || place.in_root();

@@ -26,7 +26,8 @@ struct Destination {
     Knows knows = Knows::kThis;
     int argument = -1;
     std::string name;
-    // Only a plain local variable: the block may be copied from there.
+    // Only set for a plain local variable, because the pointer to the block may be copied from
+    // there.
     const llvm::AllocaInst* variable = nullptr;
 };
 
@@ -34,15 +35,15 @@ class DestinationReader {
   public:
     explicit DestinationReader(const llvm::Function& function);
 
-    // Where the result of the call goes. For a call without a result: the object that it works on,
-    // such as `&x`.
+    // The variable or field that gets the result of the call. For a call without a result: the
+    // object that it works on, such as `&x`.
     std::optional<Destination> of_value(const llvm::CallBase& call);
-    // Where a local variable's value is copied to: the caller, or the first place that it is
-    // stored.
+    // The destination to which the value of a local variable is copied: the caller, or the first
+    // place at which it is stored.
     std::optional<Destination> handed_on(const llvm::AllocaInst& variable);
     // The object that a C++ function is called for.
     std::optional<Destination> of_object(const llvm::CallBase& call);
-    // What argument `number` of the source refers to, if that is a pointer.
+    // The object to which argument `number` of the source refers, if the argument is a pointer.
     std::optional<Destination> of_argument(const llvm::CallBase& call, unsigned number);
 
   private:
@@ -53,8 +54,8 @@ class DestinationReader {
         const llvm::DIType* type = nullptr;
         bool indirect = false;  // `text` is a pointer to the object
         bool by_reference = false;
-        bool own_object = false;  // below `this`
-        bool returned = false;    // the caller's room for the value of the function
+        bool own_object = false;  // `this`, or a member of `*this`
+        bool returned = false;    // the memory of the caller for the result of the function
         int argument = -1;
         const llvm::AllocaInst* variable = nullptr;
         const llvm::AllocaInst* root_variable = nullptr;
@@ -71,7 +72,7 @@ class DestinationReader {
     std::optional<Place> element(const llvm::GetElementPtrInst& element, unsigned depth);
     bool add_member(Place& place, uint64_t offset_bits);
     std::string index_text(const llvm::Value* index);
-    // The first place where a value is stored, or its return.
+    // The first instruction that stores the value or returns it.
     const llvm::Instruction* first_use_as_value(const llvm::Value* value) const;
     std::optional<Place> place_of_value(const llvm::Value* value, unsigned depth);
     std::optional<Destination> stored_at(const llvm::Instruction* use, unsigned depth);

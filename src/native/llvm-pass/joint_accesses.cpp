@@ -19,7 +19,7 @@ struct Member {
 };
 using Members = SmallVector<Member>;
 
-// Cannot be in a group: a range, or not exactly one access per execution.
+// Whether the access cannot be in a group: it is a range, or not exactly one access per execution.
 bool stands_alone(const Access& access) {
     return access.length != nullptr || access.reads + access.writes != 1;
 }
@@ -52,7 +52,7 @@ class Clusters {
         known.push_back({address, {{0, index}}});
     }
 
-    // Each in order of the addresses.
+    // Returns the clusters, each in the order of the addresses.
     SmallVector<Members> take() {
         SmallVector<Members> out;
         for (auto& [key, of_base] : clusters_) {
@@ -123,7 +123,7 @@ SmallVector<Announced> join_nests(ArrayRef<std::pair<Access, Nest>> nests,
     }
     for (const Members& cluster : clusters.take()) {
         ArrayRef<Member> left = cluster;
-        while (!left.empty()) {  // as many as have equal distances
+        while (!left.empty()) {  // takes as many as have equal distances
             const Nest& nest = nests[left.front().index].second;
             const auto distance_to = [&](size_t i) {
                 return static_cast<uint64_t>(left[i].offset - left[i - 1].offset);

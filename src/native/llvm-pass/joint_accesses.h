@@ -14,7 +14,7 @@ namespace numascape::pass {
 // Accesses that execute together, `distance` bytes from each to the next; 0 for a single one.
 struct Announced {
     llvm::SmallVector<Access> accesses;
-    Nest nest;  // of the lowest, the first
+    Nest nest;  // of the access with the lowest address, which is the first
     uint64_t distance = 0;
 };
 // Combines accesses if counting them together is cheaper.
@@ -25,11 +25,13 @@ llvm::SmallVector<Announced> join_nests(llvm::ArrayRef<std::pair<Access, Nest>> 
 struct Neighbours {
     size_t begin = 0;                     // in the list of accesses
     llvm::SmallVector<uint64_t> offsets;  // bytes from the lowest, ascending; one for each access
-    llvm::Instruction* first = nullptr;   // of the program; its access's pointer and offset
+    // The first access in the program, its pointer, and its distance from the lowest address.
+    llvm::Instruction* first = nullptr;
     llvm::Value* pointer = nullptr;
     uint64_t offset = 0;
 };
-// Their largest distance; with a larger one, a page boundary is more often between them.
+// The largest distance between neighbours. With a larger one, a page boundary is more often between
+// them.
 inline constexpr uint64_t kWidestNeighbours = 1024;
 inline constexpr size_t kFewestNeighbours = 3;
 inline constexpr size_t kMaxNeighbours = 32;

@@ -37,7 +37,7 @@ constexpr char kSection[] = ".debug_numascape";  // `.debug_`: strip treats it a
 constexpr size_t kLongestName = 200;
 constexpr unsigned kMaxArguments = 16;
 
-// Each line once, in the order of the calls: templates are compiled many times.
+// Has each line once, in the order of the calls, because templates are compiled many times.
 struct Lines {
     std::vector<std::string> text;
     StringSet<> known;
@@ -49,7 +49,8 @@ struct Lines {
 };
 using Files = std::map<std::string, Lines>;
 
-// One line of text of bounded length. Names of variables in C++ and Fortran are not longer.
+// Whether the name is one line of text, and not longer than the names of variables in C++ and
+// Fortran.
 bool is_wanted(const Destination& to) {
     return to.name.size() <= kLongestName &&
            llvm::all_of(to.name, [](char c) { return isPrint(c) || (c & 0x80) != 0; });

@@ -23,7 +23,7 @@ bool is_ours(const Function& function) {
     return function.getName().starts_with("__numascape") || function.hasFnAttribute(kCounted);
 }
 
-// The dynamic linker calls these before the thread has any thread-local memory.
+// The dynamic linker calls such a function before the thread has any thread-local memory.
 bool is_resolver(const Function& function) {
     for (const GlobalIFunc& indirect : function.getParent()->ifuncs()) {
         if (indirect.getResolverFunction() == &function) {
@@ -111,11 +111,11 @@ struct CountAccesses : PassInfoMixin<CountAccesses> {
         counter.announce_regions();
         return PreservedAnalyses::none();
     }
-    static bool isRequired() { return true; }  // of optnone functions, too
+    static bool isRequired() { return true; }  // also run on optnone functions
 };
 
 void add_passes(FunctionPassManager& passes) {
-    passes.addPass(LoopSimplifyPass());  // preheaders and exits of their own
+    passes.addPass(LoopSimplifyPass());  // gives loops preheaders and exits of their own
     passes.addPass(CountAccesses());
 }
 

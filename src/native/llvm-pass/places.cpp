@@ -42,7 +42,7 @@ std::optional<DestinationReader::Place> DestinationReader::describe_variable(
     return place.text.empty() ? std::nullopt : std::optional(place);
 }
 
-// `ns::` as code in this function has to write it.
+// The prefix `ns::` that code in this function has to write.
 std::string DestinationReader::namespaces_of(const DIGlobalVariable& variable) const {
     SmallPtrSet<const DIScope*, 4> around;
     for (const DIScope* scope = function_.getSubprogram(); scope != nullptr;

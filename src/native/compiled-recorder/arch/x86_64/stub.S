@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What compiled code calls, in each program and library. Callers expect all registers but r11 (and
-// rax where there is a result) to be kept: those that C++ code may change are saved here, and
-// the code behind is compiled without vector registers. The recorder recognises a module by its ELF
-// note.
+// The functions that compiled code calls, in each program and library. Callers expect that all
+// registers except r11 (and rax, if there is a result) are kept. The registers that C++ code may
+// change are saved here. The C++ code is compiled without vector registers. The recorder recognises
+// a module by its ELF note.
 
 #include "compiled_version.h"
 #include "frames.inc"
@@ -19,8 +19,8 @@
 
     .text
 
-// Ten words: the caller's return address, the registers, and one for the stack's alignment. The
-// function gets the return address in rcx.
+// The stack has ten words: the return address of the caller, the registers, and one word to align
+// the stack. The function gets the return address in rcx.
 .macro ENTRY name, function, result
     .globl \name
     .hidden \name

@@ -6,7 +6,7 @@
 namespace numascape::pass {
 namespace {
 
-// Besides the operands: what the arithmetic and the calls change.
+// The flags that the arithmetic and the calls change, besides the operands.
 constexpr const char* kChanged = ",~{dirflag},~{fpsr},~{flags}";
 
 }  // namespace
