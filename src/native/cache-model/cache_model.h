@@ -70,9 +70,9 @@ class CacheModel {
     static size_t bytes(const CacheShape& shape) {
         return kRowsOffset + (sizeof(uint32_t) * row_words(shape) << shape.set_bits);
     }
-    // `wide_vectors`: it may use them.
+    // `wide_vectors`: the model may use wide vectors.
     static CacheModel* create(void* memory, const CacheShape& shape, bool wide_vectors);
-    // Whether this processor has them. Asking it takes microseconds.
+    // Whether this processor has wide vectors. It takes microseconds to ask the processor.
     static bool wide_vectors_here();
 
     FilterEntry* filter() { return reinterpret_cast<FilterEntry*>(at(kFilterOffset)); }
@@ -93,7 +93,8 @@ class CacheModel {
     // The calling thread, which owns this cache, touches the line. True: drain must be called.
     bool touch(uint64_t line, bool write);
 
-    // The filter as other threads may change it (shared_lines.h). `dirty`: as a dirty line.
+    // Other threads may call these functions of the filter (shared_lines.h). `dirty`: as a dirty
+    // line.
     bool in_filter(uint64_t line, bool dirty) {
         return entry_at(line, dirty).load(std::memory_order_relaxed) ==
                static_cast<FilterEntry>(line);
@@ -160,7 +161,7 @@ class CacheModel {
         }
         return words;
     }
-    // Far fewer lines than the cache, so that the cache sees most uses of lines.
+    // The filter has far fewer lines than the cache, so that the cache sees most uses of lines.
     static uint32_t filter_bits(const CacheShape& shape) {
         uint32_t bits = kMaxFilterBits;
         while (bits > 1 && (uint64_t{8} << bits) > shape.lines()) {
@@ -193,7 +194,7 @@ class CacheModel {
     uint32_t filter_mask_ = 0;
     bool wide_ = false;
     SpinLock taking_;
-    uint32_t taken_ = 0;           // how many of the lines that wait were taken in before
+    uint32_t taken_ = 0;           // how many of the waiting lines were processed before
     const void** next_ = nullptr;  // see publish_next
 };
 

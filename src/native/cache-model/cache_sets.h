@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a CacheModel processes lines. Compiled once for each kind of vector registers.
+// The code with which a CacheModel processes lines. It is compiled once for each kind of vector
+// registers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace numascape {
 
-// Of a tag.
+// Bits of a tag.
 inline constexpr uint32_t kPresent = 1;
 inline constexpr uint32_t kDirty = CacheModel::kDirtied;
 
@@ -53,7 +54,7 @@ struct LineBatch {
         }
     }
 
-    // Which lines were fetched or made dirty, and which left the cache.
+    // Finds out which lines were fetched or made dirty, and which lines left the cache.
     [[gnu::always_inline]] void find_traffic(const CacheShape& shape) {
         const uint32_t filter_mask = CacheModel::filter_mask(shape);
         for (uint32_t i = 0; i < count; ++i) {
@@ -100,9 +101,9 @@ struct LineBatch {
 //
 // The tags of a set are in the order of use, in a row of Row::kWords. Row::move_to_front(row, last
 // way, tag) puts the tag first, and marks it dirty if it is or was dirty. It moves down all tags
-// that were before it, or all tags if it was not in the set. It returns the tag that was at the
-// last moved position: the same tag, or the tag that left the set. It has no branches, because it
-// cannot be predicted whether a line is in its set, and where.
+// that were before this tag, or all tags if this tag was not in the set. It returns the tag that
+// was at the last moved position: the same tag, or the tag that left the set. It has no branches,
+// because nothing predicts whether and where a line is in its set.
 template <class Row>
 uint32_t simulate(char* model, const CacheShape& of, const WaitingLine* line,
                   const WaitingLine* end) {
@@ -126,7 +127,7 @@ uint32_t simulate(char* model, const CacheShape& of, const WaitingLine* line,
 // simulate() with the processor's narrow vectors (arch/), for rows of `words` words, at least 4.
 uint32_t simulate_narrow(char* model, const CacheShape& shape, uint32_t words,
                          const WaitingLine* line, const WaitingLine* end);
-// The same with the wide vectors of the processor, for at least 8 words. Only if
+// The same with the wide vectors of the processor, for at least 8 words. It may only be called if
 // CacheModel::wide_vectors_here().
 uint32_t simulate_wide(char* model, const CacheShape& shape, uint32_t words,
                        const WaitingLine* line, const WaitingLine* end);

@@ -34,7 +34,7 @@ LineState writer_of(uint32_t thread) {
 
 struct SharedLines::WatchedLine {
     WatchedUsers::List users;
-    uint32_t writer;  // 1 + the last one, 0 = none
+    uint32_t writer;  // 1 + the thread that wrote it last, 0 = none
     uint32_t owner;   // 1 + the thread that alone has it and wrote it, 0 = none
     uint64_t writer_pc;
     ByteMask written;  // by anyone
@@ -268,7 +268,7 @@ void SharedLines::begin_turn(const WatchedLine& watched, const WatchedUser& user
     }
 }
 
-// Further accesses in a turn.
+// Notes the bytes of further accesses in a turn.
 void SharedLines::note_bytes(const WatchedUser& user, uint64_t line, const Access& access,
                              Noted& noted) const {
     WatchedUser::Turn& turn = *user.turn;

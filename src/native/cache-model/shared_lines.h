@@ -22,8 +22,9 @@
 // kWatchedOneIn of the others, chosen by their address. Of a watched line, use() sees each access
 // with its bytes, until some accesses of a thread in a row have touched no new byte. It is then
 // known whether the thread touched a byte that others wrote since it had the line (true sharing) or
-// not (false sharing). Threads that wait for each other read the same bytes again in every turn, so
-// use() sees fewer accesses of a thread that never touched a new byte late in its turns.
+// not (false sharing). A thread that waits for another one reads the same bytes many times in every
+// turn. Therefore, if a thread has never touched a new byte late in its turns, use() sees fewer of
+// its accesses.
 //
 // Only use() writes memory that other threads use. The state of a line is written with the lock of
 // its stripe held. The inlined code reads it without the lock.
@@ -41,11 +42,11 @@ namespace numascape {
 
 using LineState = uint64_t;
 
-// A thread as the inlined code knows it. Both are compared with a state without its flags, shifted
-// left by kLineFlags.
+// A thread as the inlined code knows it. Both members are compared with a state that is shifted
+// left by kLineFlags, which removes its flags.
 struct LineUser {
-    LineState has;   // some bit in common: it has the line
-    LineState owns;  // equal: no other thread has it, and this thread wrote it last
+    LineState has;   // if a bit is common: the thread has the line
+    LineState owns;  // if equal: no other thread has it, and this one wrote it last
 };
 
 inline constexpr unsigned kLineFlags = 4;  // the highest bits of a state, above threads and writer
@@ -56,7 +57,7 @@ struct Transfer {
     uint32_t line;  // in its page
     uint32_t from;  // the thread that wrote it last
     bool travels;   // the line had been taken before
-    bool watched;   // if false, only `transfers` is known of the members below
+    bool watched;   // if false, only `transfers` is known below
     uint64_t from_pc;
     uint64_t to_pc;
     ByteMask from_bytes;  // written by others since this thread had the line

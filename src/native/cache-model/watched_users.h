@@ -3,8 +3,9 @@
 // The threads that use a line which is watched (shared_lines.h), and what is known of each. The
 // users of a line are accessed with the lock of that line held.
 //
-// A write of the line changes something for each other user. This is kept apart from the rest, for
-// kTogether users on one cache line, because all threads that use the line execute it.
+// A write to the line changes what is known of every other user: whether its turn goes on, and its
+// foreign bytes. Every thread that writes to the line makes these changes. They are therefore kept
+// apart from the rest, for kTogether users on one cache line (Group).
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ class WatchedUser {
         bool took;        // the turn began with a transfer
         bool shared;      // ... and the thread has touched a byte that others had written
         uint8_t quiet;    // accesses since the last one that touched a new byte
-        uint8_t longest;  // the most of these before a new byte, in all turns
+        uint8_t longest;  // the largest such number before a new byte, in all turns
         uint64_t from_pc;
         uint64_t to_pc;
         ByteMask read;     // in this turn
@@ -49,7 +50,7 @@ class WatchedUser {
         uint32_t next;  // index, 0 = none
         uint32_t line;  // number of the watched line
         uint32_t users;
-        uint32_t has;  // bit for each user: its turn goes on
+        uint32_t has;  // a bit for each user: its turn goes on
         uint32_t thread[kTogether];
         ByteMask foreign[kTogether];
     };
@@ -58,7 +59,7 @@ class WatchedUser {
         return group == other.group && at == other.at;
     }
     uint32_t thread() const { return group->thread[at]; }
-    // Bytes that others wrote since the user's turn before.
+    // The bytes that others have written since the previous turn of the user.
     ByteMask& foreign() const { return group->foreign[at]; }
     bool has() const { return (group->has >> at & 1) != 0; }
     void take() const { group->has |= 1u << at; }
@@ -72,8 +73,9 @@ class WatchedUser {
     // After this many accesses without a new byte, a thread seldom touches a new one. A loop
     // touches all bytes of a line one after the other, or the same bytes many times.
     static constexpr uint8_t kQuiet = 16;
-    // After so many turns of a thread it is known how many accesses without a new byte come before
-    // one that touches a new byte. One turn in kLongTurnOneIn still waits for kQuiet of them.
+    // After this many turns of a thread, it is known how many accesses without a new byte come
+    // before an access that touches a new one. One turn in kLongTurnOneIn still waits for kQuiet of
+    // them.
     static constexpr uint32_t kFirstTurns = 32;
     static constexpr uint32_t kLongTurnOneIn = 32;
 };
@@ -88,8 +90,8 @@ class WatchedUsers {
     // In the child of a fork.
     void forget();
 
-    // The thread as a user of the line with this number, at least 1. It is added if it is new, with
-    // these foreign bytes. Without a turn if there is no room for another user.
+    // The thread as a user of the line with this number, at least 1. A new user is added, with
+    // these foreign bytes. The result has no turn if there is no room for another user.
     WatchedUser of(List& list, uint32_t line, uint32_t thread, ByteMask foreign);
     template <typename Visit>
     void each(List list, Visit visit) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The accesses that a thread makes next, from the registers of a sample and the program's code.
+// Finds the accesses that a thread makes next, from the registers of a sample and the program's
+// code.
 //
 // A sample of the clock says where a thread is, not what it accesses. But the addresses of the next
 // instructions follow from the registers, until an instruction needs a value from memory.
@@ -41,7 +42,7 @@ class AccessesAhead {
                                        bool with_memory = false);
 
   private:
-    // A loop may have another loop in it.
+    // There is a limit, because the loop may contain another loop.
     static constexpr int kMaxInstructions = 256;
     static constexpr size_t kMaxDecoded = 1 << 16;
     struct Decoded {

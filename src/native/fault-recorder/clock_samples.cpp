@@ -45,7 +45,7 @@ std::optional<uint64_t> ClockSamples::address_by_memory(pid_t process,
                                                         size_t number, uint64_t pc) {
     const std::vector<AccessAhead>& ahead = ahead_.of(process, sampled, true);
     const bool same = number < ahead.size() && ahead[number].pc == pc && ahead[number].address;
-    // A value that was a pointer may be any number now.
+    // A value that was a pointer before may be any number now, so the address may not exist.
     const bool exists = same && !memory_.at(process, *ahead[number].address).empty();
     return exists ? ahead[number].address : std::nullopt;
 }
@@ -57,7 +57,7 @@ void ClockSamples::finish(std::vector<FaultEntry>& out) const {
     }
 }
 
-// How many earlier samples this access counts for.
+// The number of earlier samples for which this access counts.
 uint32_t ClockSamples::pay(const Owing& owing) {
     const auto owed = owed_.find(owing);
     if (owed == owed_.end()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples of the clock become samples of accesses.
+// Makes samples of accesses from samples of the clock.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class ClockSamples {
         }
     };
     static constexpr size_t kMaxOwing = 1 << 16;
-    // A sample counts for at most this many others: with more, the result would seem more certain
+    // A sample counts for at most this many others. With more, the result would seem more certain
     // than it is.
     static constexpr uint32_t kMaxPaid = 4;
 

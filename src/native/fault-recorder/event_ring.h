@@ -34,7 +34,7 @@ inline size_t page_bytes() {
     return static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The sample as `sample_type` below lays it out. With registers, they follow.
+// The sample as `sample_type` below lays it out. If registers are wanted, they follow.
 struct Sample {
     perf_event_header header;
     uint64_t ip;
@@ -66,7 +66,7 @@ struct NamedEnd {
     uint32_t cpu, reserved;
 };
 
-// The events that the kernel reports.
+// Describes the events that the kernel is to report.
 struct Wanted {
     uint64_t event;   // PERF_COUNT_SW_..., or the configuration of another `type`
     uint64_t period;  // events, or ns of the clock
@@ -105,7 +105,7 @@ class Ring {
         }
         header_ = static_cast<perf_event_mmap_page*>(mapped);
     }
-    // Another thread's events into the same buffer; false when it has ended.
+    // Also puts the events of another thread into this buffer; false if that thread has ended.
     bool add(pid_t thread) {
         const int event = open_event(thread);
         return event >= 0 && ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, file_) == 0;
@@ -160,7 +160,7 @@ class Ring {
             return read<Lost>(record).lost;
         } else if (header.type == PERF_RECORD_FORK && size >= sizeof(Forked)) {
             const auto forked = read<Forked>(record);
-            if (forked.pid != forked.parent_pid) {  // else it is a thread
+            if (forked.pid != forked.parent_pid) {  // otherwise it is a new thread
                 out.push_back(
                     {forked.time, 0, 0, forked.parent_pid, forked.pid, 0, FaultKind::kFork});
             }

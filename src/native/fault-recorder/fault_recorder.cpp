@@ -149,7 +149,7 @@ void stop(int) {
     stopped = 1;
 }
 
-// Events of threads and their children, into a file.
+// Writes the events of threads and their children into a file.
 class Recording {
   public:
     // Exits with one line when the kernel does not allow it, unless `optional`.
@@ -171,7 +171,7 @@ class Recording {
         wanted.only = static_cast<uint32_t>(process);
         return open({kAllThreads}, wanted) == 0;
     }
-    // After the events are open: the file says that recording has begun.
+    // Called after the events are open, because the file says that recording has begun.
     void begin(const std::string& path) {
         file_.open(path, std::ios::binary);
         std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
@@ -198,7 +198,8 @@ class Recording {
         for (Ring& ring : rings_) {
             header_.lost += ring.drain(entries_, clock_samples_);
         }
-        // A short time after a sample of the clock, because its accesses are read from memory.
+        // The next poll comes soon after samples of the clock, because their accesses are read from
+        // memory.
         poll_ms_ = !with_registers_    ? kPollMs
                    : !entries_.empty() ? kClockPollMs
                                        : std::min(2 * poll_ms_, kPollMs);
@@ -286,7 +287,7 @@ Wanted page_faults(bool from_exec, bool with_samples) {
             with_samples ? pages_of_several_rings() : kRingPages};
 }
 
-// Until the process ends, we are stopped, or the time is over.
+// Records until the process ends, we are stopped, or the time is over.
 int record_running(const std::string& directory, pid_t pid, double seconds,
                    const std::string& events, bool with_faults) {
     rlimit files{};

@@ -20,7 +20,7 @@ constexpr uint64_t kPagesPerLook = 1 << 14;  // some tenths of a millisecond
 constexpr uint64_t kMaxAtOnce = 1 << 26;     // 256 GiB, a second
 // A huge page is cleared in milliseconds, but the kernel may first have to move other pages.
 constexpr uint64_t kLongestFaultNs = 3'000'000'000;
-// Of an entry of pagemap.
+// Bits of an entry of pagemap.
 constexpr uint64_t kPresent = uint64_t{1} << 63;
 constexpr uint64_t kSwapped = uint64_t{1} << 62;  // also while it is being moved
 constexpr uint64_t kFileOrShared = uint64_t{1} << 61;
@@ -42,7 +42,7 @@ std::string first_line(const char* path) {
     return line;
 }
 
-// Since the kernel started, of all processes.
+// The number of hinting faults of all processes since the kernel started.
 uint64_t counted_hinting_faults() {
     std::ifstream file("/proc/vmstat");
     std::string name;
@@ -91,7 +91,7 @@ void PagesInMemory::faulted(uint32_t thread, uint64_t address, uint64_t time_ns)
     block.to_copy.reset(page % kBlockPages);
     with_faults_.insert(page / kBlockPages);
     LastFault& last = last_faults_[thread];
-    if (time_ns < last.time_ns) {  // from another CPU's buffer
+    if (time_ns < last.time_ns) {  // the entry comes from the buffer of another CPU
         return;
     }
     blocks_[last.page / kBlockPages].unfinished.reset(last.page % kBlockPages);

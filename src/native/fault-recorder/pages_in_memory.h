@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pages of a process are in memory. This is read from outside, from /proc/PID/pagemap
-// (Documentation/admin-guide/mm/pagemap.rst), without frame numbers, which need privileges.
+// Finds out which pages of a process are in memory. Another process reads this from
+// /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst). It does not need the frame numbers,
+// for which it would need privileges.
 #pragma once
 
 #include <bitset>
@@ -27,9 +28,9 @@ class PagesInMemory {
     ~PagesInMemory();
 
     void faulted(uint32_t thread, uint64_t address, uint64_t time_ns);
-    // Looks at the blocks with faults since the last time, and at the next `pages` of all others.
-    // All faults before `began_ns` are known. `counted`: how many hinting faults the kernel has
-    // counted. False when the process has ended.
+    // Looks at the blocks with faults since the last time, and at the next `pages` of the whole
+    // memory. All faults before `began_ns` are known. `counted`: how many hinting faults the kernel
+    // has counted. False when the process has ended.
     bool look(std::vector<FaultEntry>& out, uint64_t began_ns, uint64_t counted, uint64_t pages);
 
   private:
@@ -61,14 +62,14 @@ class PagesInMemory {
     std::unordered_map<uint64_t, Block> blocks_;
     std::unordered_set<uint64_t> with_faults_;
     std::unordered_map<uint32_t, LastFault> last_faults_;  // of each thread
-    std::vector<Range> left_;                              // of this round, the last one first
-    std::vector<FaultEntry> noted_;                        // without their times
+    std::vector<Range> left_;        // still to look at in this round, from the last one on
+    std::vector<FaultEntry> noted_;  // without their times
 };
 
 // All processes that have faults.
 class WatchedProcesses {
   public:
-    // Before the first faults of a process that runs already.
+    // Called before the first faults of a process that already runs.
     void look_at_all_of(uint32_t pid);
     // Appends to the latest faults what was seen after them. All faults before `began_ns` are
     // known.
@@ -84,7 +85,7 @@ class WatchedProcesses {
 
 uint64_t realtime_ns();
 
-// Whether this kernel balances: it has several nodes, and is set to.
+// Whether the NUMA balancing of this kernel is on, and it has several nodes with memory.
 bool kernel_balances();
 
 }  // namespace numascape

@@ -6,10 +6,11 @@
 // An inserted range replaces all ranges that it overlaps: the kernel has just assigned these
 // addresses, so older information about them is obsolete. Ranges that a system call may end are
 // taken out before the call. If the call succeeds they are dropped; if it fails they are put back.
-// In between, another thread cannot get the same addresses and then lose its own range to the late
-// end of the old one.
+// So if another thread gets the same addresses in between, the late end of the old range does not
+// remove its new range.
 //
-// A treap: a search tree by address and a heap by random priorities, which keep the tree balanced.
+// The map is a treap: a search tree by address, and a heap by random priorities, which keep the
+// tree balanced.
 #pragma once
 
 #include <atomic>
@@ -114,7 +115,7 @@ class IntervalMap {
         }
     }
 
-    // Around a fork, so that no other thread is in the middle of a change.
+    // Called around a fork, so that no other thread is in the middle of a change.
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
     // For the child of a fork, if the lock was not taken before.
@@ -205,7 +206,7 @@ class IntervalMap {
         reinsert(right, shift);
     }
 
-    // The root of the nodes that were in [start, end) and are no longer in the tree.
+    // Takes the nodes in [start, end) out of the tree, and returns their root.
     uint32_t cut(uint64_t start, uint64_t end) {
         uint32_t below = 0;
         uint32_t inside = 0;
@@ -222,7 +223,8 @@ class IntervalMap {
         return inside;
     }
 
-    // Ends the range at `address`; the rest becomes a node of its own. 0 if the range ends before.
+    // Ends the range at `address`. The rest becomes a new node, which is returned. 0 if the range
+    // ends before.
     uint32_t divide(uint32_t at, uint64_t address) {
         if (at == 0 || nodes_[at].interval.end <= address) {
             return 0;
@@ -239,7 +241,7 @@ class IntervalMap {
         return at;
     }
 
-    // Ranges that begin before `address`, and the others.
+    // Splits a tree into the ranges that begin before `address`, and the others.
     void split(uint32_t at, uint64_t address, uint32_t& below, uint32_t& above) {
         if (at == 0) {
             below = above = 0;

@@ -32,7 +32,7 @@ struct Vectors {
     uint64_t count;
 };
 
-// The first `bytes` of the buffers that the vectors describe.
+// Tells of the first `bytes` of the buffers that the vectors describe.
 void each_vector(const MemoryState& state, Vectors vectors, uint64_t bytes, bool writes,
                  EffectSink sink, Tell tell_of = tell_access) {
     constexpr uint64_t kMaxVectors = 1 << 14;  // the kernel takes no more in one call
@@ -109,7 +109,7 @@ void copies_between_processes(const MemoryState& state, const SystemCall& call, 
 
 void registers_buffers(const MemoryState& state, const SystemCall& call, uint64_t,
                        EffectSink sink) {
-    // linux/io_uring.h, which older systems lack or have without these.
+    // From linux/io_uring.h. Older systems do not have this header, or have it without these names.
     constexpr uint64_t kBuffers = 0;
     constexpr uint64_t kBuffers2 = 15;
     constexpr uint64_t kBuffersUpdate = 16;

@@ -10,7 +10,7 @@ namespace numascape {
 using TellTouches = void (*)(const MemoryState& state, const SystemCall& call, uint64_t result,
                              EffectSink sink);
 
-// (file, buffer, bytes, ...): as many bytes as the result says are filled.
+// (file, buffer, bytes, ...): the result says how many bytes the kernel has filled.
 void fills_buffer(const MemoryState&, const SystemCall&, uint64_t result, EffectSink);
 // (buffer, bytes, ...)
 void fills_first_argument(const MemoryState&, const SystemCall&, uint64_t result, EffectSink);

@@ -28,7 +28,7 @@ class LockedMemory {
     long lock_all(ThreadRecorder& recorder, uint64_t flags);
     // The program has made this mapping.
     void mapped(ThreadRecorder& recorder, AddressRange range, bool accessible);
-    // After munlockall, and in the child of fork: new memory is not locked.
+    // Called after munlockall, and in the child of a fork: new memory is not locked any more.
     void end() { future_.store(Future::kFree, std::memory_order_relaxed); }
 
   private:

@@ -13,7 +13,7 @@
 namespace numascape {
 namespace {
 
-// Newer than some systems' headers.
+// The headers of some systems do not have these yet.
 constexpr uint64_t kMapFixedNoReplace = 0x100000;
 constexpr uint64_t kRemapDontUnmap = 4;
 constexpr uint64_t kAdviceDontNeedLocked = 24;
@@ -227,7 +227,7 @@ void shmat_did(MemoryState& state, const SystemCall& call, uint64_t start, Effec
     map.file = -1;
     map.shared = true;
     if (map.bytes == 0) {
-        return;  // removed meanwhile, or not ours to ask about
+        return;  // it was removed, or we may not ask about it
     }
     if ((call.arguments[2] & SHM_REMAP) != 0) {
         tell(EffectKind::kUnmap, start, map.bytes, sink);
@@ -285,7 +285,7 @@ constexpr MemoryCall kCalls[] = {
     {SYS_mlock2, nullptr, nullptr, locks_pages, false},
 };
 
-// The call's row in kCalls + 1 by its number, 0 for all others.
+// For the number of each call: 1 + its row in kCalls, or 0 if it has none.
 constexpr long kMaxNumbers = 512;
 struct Rows {
     uint8_t of[kMaxNumbers] = {};
@@ -322,7 +322,8 @@ void ranges_at_risk(MemoryState& state, SystemCall& call, EffectSink sink) {
 }
 
 void effects_of(MemoryState& state, const SystemCall& call, long result, EffectSink sink) {
-    // Advice about a range with holes is followed where there is memory.
+    // If a range has holes, the kernel follows the advice for the rest of the range, but returns an
+    // error.
     const bool in_part = call.number == SYS_madvise && result == kOutOfMemory;
     const MemoryCall* row = row_of(call.number);
     if (is_failure(result) && !in_part) {

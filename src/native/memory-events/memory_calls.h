@@ -6,8 +6,8 @@
 // *Before* a call, `ranges_at_risk` names the pages that the call may remove. Code that stores
 // something by address must move it away now. After the kernel has removed the pages, another
 // thread may get the same addresses before the caller runs again. *After* a call, and only if it
-// succeeded, `effects_of` says what happened to memory. A call that failed has no effects. What was
-// moved away is then put back, or is harmless where it is.
+// succeeded, `effects_of` says what happened to memory. A call that failed has no effects.
+// Everything that was moved away is then put back, or does no harm where it is.
 #pragma once
 
 #include <atomic>

@@ -27,7 +27,8 @@ uint8_t flags_of(LeftBehind left) {
     }
 }
 
-// Anonymous shared memory is rare, so that its number may be looked up in /proc/self/maps.
+// The number of anonymous shared memory is looked up in /proc/self/maps. This is slow, but such
+// memory is rare.
 MappedObject object_of(const Effect& effect) {
     if (!effect.shared) {
         return {};

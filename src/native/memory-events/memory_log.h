@@ -67,7 +67,7 @@ class MemoryLog {
     void follow_break(uint64_t end);
     void follow_break_to(ThreadRecorder& recorder, uint64_t address);
     void after_fork() { state_.segments.reset_lock(); }
-    // When the recorder leaves a process that continues.
+    // Called when the recorder leaves a process that continues.
     void close() { state_.segments.close(); }
 
   private:

@@ -29,9 +29,9 @@ inline bool failed(const void* mapping) {
     return reinterpret_cast<intptr_t>(mapping) < 0 && reinterpret_cast<intptr_t>(mapping) > -4096;
 }
 
-// The recorder's own mappings are here. Linux puts a program's mappings elsewhere: a program may
-// unmap memory, and map there again later, so nothing of the recorder may come to this place
-// meanwhile. Pages of the program must also stay within one 2^40 window.
+// The recorder's own mappings are here. Linux puts the mappings of a program elsewhere. This is
+// necessary, because a program may unmap memory and map there again later: the recorder must not
+// take this place in between. Pages of the program must also stay within one 2^40 window.
 inline constexpr uint64_t kOwnMappings = 0x0e00'0000'0000;
 // Hidden, because the linker would otherwise make it unique, and a library with a unique symbol is
 // never unloaded.
@@ -119,8 +119,8 @@ inline void discard(void* memory, size_t bytes, bool shared) {
          shared ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-// Nodes of `count` pages (move_pages with no target: a query). Post: nodes[i] >= 0, or a negative
-// errno (-ENOENT: never touched). Returns < 0 when the kernel has no such call.
+// Asks for the nodes of `count` pages (move_pages without target nodes). Post: nodes[i] >= 0, or a
+// negative errno (-ENOENT: never touched). Returns < 0 when the kernel has no such call.
 inline long query_nodes(void* const* pages, uint64_t count, int* nodes) {
     return call(SYS_move_pages, 0, static_cast<long>(count), reinterpret_cast<long>(pages), 0,
                 reinterpret_cast<long>(nodes), 0);
@@ -137,7 +137,8 @@ inline bool is_readable(uint64_t address) {
 // Copies from this process's memory, as much as is mapped. Returns the bytes copied.
 inline size_t read_memory(uint64_t address, void* into, size_t bytes) {
     iovec to{into, bytes};
-    // The kernel copies whole elements: one for each page, so that a mapped part arrives.
+    // The kernel copies only whole elements. There is one for each page, so that a mapped part is
+    // copied.
     iovec from[16];
     size_t pieces = 0;
     for (size_t done = 0; done < bytes && pieces < 16; ++pieces) {

@@ -5,7 +5,8 @@
 
 namespace numascape {
 
-// The page in which accesses are counted and placed; the kernel's own may be larger.
+// The size of the pages in which accesses are counted and memory is placed. The pages of the kernel
+// may be larger.
 inline constexpr unsigned kPageShift = 12;
 inline constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageShift;
 

@@ -96,11 +96,11 @@ long query_mapping(uint64_t address, MappingQuery& query) {
 }  // namespace
 
 bool is_own_place(uint64_t address) {
-    // All libraries of ours begin with the same place (map_at_own_place in os.h), so this is room
-    // for several.
+    // There is room for several libraries, because all of ours begin with the same place
+    // (map_at_own_place in os.h).
     constexpr uint64_t kRoom = 0x40'0000'0000;
-    // The places of DynamoRIO's mappings, and of what it maps at fixed addresses, are in its
-    // patches; that of the code that releases a thread is in release_thread.cpp.
+    // The patches of DynamoRIO determine the places of its mappings, also of those at fixed
+    // addresses. The last place is that of the release thread (release_thread.cpp).
     const MappingRange places[] = {
         {0x0d00'0000'0000, 0x0d00'0000'0000 + kRoom},
         {0x0dfe'0000'0000, os::kOwnMappings},
@@ -145,7 +145,7 @@ void each_process_mapping(void (*visit)(const MappedRange&, void*), void* argume
             buffer[i] = buffer[line + i];
         }
         if (filled > kLongestLine) {
-            filled = 0;  // not a line of this file
+            filled = 0;  // such a long line is not of this file
         }
     }
     if (!os::failed(room)) {
@@ -181,7 +181,7 @@ MappedObject object_of_file(int file, uint64_t offset) {
     struct stat status{};
     if (os::call(SYS_fstat, file, reinterpret_cast<long>(&status)) < 0 ||
         !S_ISREG(status.st_mode)) {
-        return {};  // two mappings of a device need not be the same memory
+        return {};  // two mappings of a device may be different memory
     }
     const uint64_t device = uint64_t{major(status.st_dev)} << 32 | minor(status.st_dev);
     return {device, status.st_ino, offset};

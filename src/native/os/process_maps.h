@@ -31,8 +31,8 @@ struct MappedRange {
 };
 
 // Whether a mapping of DynamoRIO or of the recorder (kOwnMappings in os.h) begins here. Such places
-// are small parts of the address space: JavaScript engines map memory at random addresses. The
-// tables of shards are elsewhere (ShardWriter::owns).
+// must be small parts of the address space, because JavaScript engines map memory at random
+// addresses. The tables of shards are elsewhere (ShardWriter::owns).
 bool is_own_place(uint64_t address);
 
 // Calls visit for every mapping that does not begin at a place of the recorder.
@@ -52,15 +52,16 @@ struct MappingRange {
 MappingRange query_mapping(uint64_t address);
 // Whether a guard ends at `address`: a small mapping that cannot be accessed, as below a stack.
 bool ends_guard(uint64_t address);
-// The part of `mapping`, in which a thread begins with this stack pointer, that is its stack. The
-// program may have taken the stack from memory that it also uses otherwise: Go's runtime does.
+// A thread begins with this stack pointer, which is in `mapping`. Returns the part of `mapping`
+// that is its stack. The program may have taken the stack from memory with another use, as Go's
+// runtime does.
 MappingRange stack_within(MappingRange mapping, uint64_t stack_pointer);
 // The main thread's stack, which grows down on demand as far as the limit says.
 MappingRange find_main_stack();
 
 // The name of a thread of this process, NUL-terminated; "" when there is none of this id.
 void read_thread_name(uint32_t os_tid, char (&name)[16]);
-// Of the calling thread.
+// The name of the calling thread.
 void read_own_name(char (&name)[16]);
 
 // Writes `number` in decimal digits and a NUL; returns where the NUL is.

@@ -36,8 +36,8 @@ class SpinLock {
     void reset() { held_.store(false, std::memory_order_relaxed); }
 
   private:
-    // Sections take less time than a system call, so that the lock is probably free again soon. If
-    // it is not, the thread that holds it may need this processor.
+    // The locked sections take less time than a system call, so the lock is probably free again
+    // soon. If it is not, the thread that holds it may need this processor.
     void wait() const {
         constexpr int kPauses = 50;
         for (int i = 0; i < kPauses; ++i) {

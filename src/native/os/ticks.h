@@ -2,7 +2,7 @@
 //
 // Time in ticks of the time-stamp counter. A thread may forbid itself to read the counter
 // (PR_SET_TSC). All threads and programs that it starts inherit this. Our code then permits it for
-// the moment of its own reading.
+// the moment in which it reads the counter.
 //
 // Included by os.h alone.
 #pragma once
@@ -32,7 +32,7 @@ inline bool are_ticks_forbidden() {
     return mode == PR_TSC_SIGSEGV;
 }
 
-// To be called before the program forbids it.
+// Must be called before the program forbids it.
 inline void expect_forbidden_ticks() {
     ticks_may_be_forbidden.store(true, std::memory_order_relaxed);
 }
@@ -61,7 +61,7 @@ __attribute__((noinline, cold)) inline uint64_t forbidden_ticks() {
     return ticks;
 }
 
-// Synchronised over the processors of every machine with constant_tsc.
+// The counters of all CPUs of a machine agree if they run at a constant rate.
 inline uint64_t ticks() {
     return ticks_may_be_forbidden.load(std::memory_order_relaxed) ? forbidden_ticks()
                                                                   : processor_ticks();

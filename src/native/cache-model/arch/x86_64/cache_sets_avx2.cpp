@@ -10,7 +10,7 @@ namespace {
 
 template <uint32_t kVectors>
 struct WideRow {
-    static constexpr uint32_t kWays = 8;  // of a vector
+    static constexpr uint32_t kWays = 8;  // in a vector
     static constexpr uint32_t kWords = kVectors * kWays;
 
     [[gnu::always_inline]] static uint32_t move_to_front(uint32_t* row, uint32_t last_way,

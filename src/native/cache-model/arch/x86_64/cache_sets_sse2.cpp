@@ -10,10 +10,10 @@ namespace {
 
 template <uint32_t kVectors>
 struct Row {
-    static constexpr uint32_t kWays = 4;  // of a vector
+    static constexpr uint32_t kWays = 4;  // in a vector
     static constexpr uint32_t kWords = kVectors * kWays;
 
-    // Ways after this one do not move when it becomes the first.
+    // All bits set for ways after `way`: they do not move when it becomes the first one.
     static __m128i beyond(uint32_t vector, uint32_t way) {
         const auto first = static_cast<int>(vector * kWays);
         return _mm_cmpgt_epi32(_mm_setr_epi32(first, first + 1, first + 2, first + 3),

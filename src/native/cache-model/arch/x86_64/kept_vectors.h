@@ -42,7 +42,7 @@ class KeptVectors {
 // of SSE code depends on this.
 class KeptWideVectors {
   public:
-    // SSE's, AVX's and AVX-512's three.
+    // The component of SSE, that of AVX, and the three of AVX-512.
     static constexpr uint32_t kComponents = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7;
 
     // `area` has enough space, is aligned to 64 bytes, and was zero before its first use.

@@ -5,7 +5,8 @@
 
 namespace numascape {
 
-// The save area must also include their registers (Intel's manual, volume 1, chapter 13).
+// The save area must also have room for the registers of these vectors (Intel's manual, volume 1,
+// chapter 13).
 bool CacheModel::wide_vectors_here() {
     constexpr uint32_t kSaving = bit_OSXSAVE | bit_AVX;
     constexpr uint32_t kUsed = bit_AVX2 | bit_BMI | bit_BMI2;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxReturns = 16;
 
-// Execution continues in the kernel, or at an unknown place.
+// Whether execution continues in the kernel, or at an unknown place.
 bool leaves_the_code(instr_t* instruction) {
     return instr_is_syscall(instruction) || instr_is_interrupt(instruction) ||
            instr_is_undefined(instruction) || instr_get_opcode(instruction) == OP_hlt;
@@ -42,7 +42,8 @@ const std::vector<AccessAhead>& AccessesAhead::of(pid_t process, const SampledRe
         uint64_t next = pc + decoded->length;
         if (instr_is_cbr(instruction)) {
             const uint64_t target = target_of(instruction);
-            // If the condition is unknown: the sample is in a loop, and most loops go on.
+            // If the condition is unknown, the branch is assumed to be taken if it closes a loop
+            // around the sample, because most loops go on.
             const bool loops = target <= sampled.pc && sampled.pc <= pc;
             const std::optional<bool> taken = registers.takes(instr_get_opcode(instruction));
             if (!taken && !loops) {

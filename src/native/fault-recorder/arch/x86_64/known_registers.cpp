@@ -155,7 +155,7 @@ bool KnownRegisters::execute_on_stack(instr_t* instruction) {
     }
 }
 
-// What the instruction writes to its destinations. Changes the flags.
+// Returns the value that the instruction writes to its destinations. Changes the flags.
 KnownRegisters::Value KnownRegisters::result_of(instr_t* instruction) {
     const auto source = [&] { return value(instr_get_src(instruction, 0)); };
     switch (instr_get_opcode(instruction)) {
@@ -194,7 +194,7 @@ KnownRegisters::Value KnownRegisters::computed(instr_t* instruction) {
         case OP_xor:
             return combine(instruction, source(1), source(0), bits(1));
         case OP_cmp:
-        case OP_test:  // without destinations
+        case OP_test:  // they have no destinations
             return combine(instruction, source(0), source(1), bits(0));
         case OP_inc:
         case OP_dec: {
@@ -253,7 +253,7 @@ KnownRegisters::Value KnownRegisters::conditional(instr_t* instruction) const {
     return std::nullopt;
 }
 
-// Only for multiplications with one destination. It is as wide as the operands.
+// The result of a multiplication with one destination, which is as wide as the operands.
 KnownRegisters::Value KnownRegisters::product(instr_t* instruction) const {
     const Value a = value(instr_get_src(instruction, 0)), b = value(instr_get_src(instruction, 1));
     return instr_num_dsts(instruction) == 1 && a && b ? Value(*a * *b) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a thread's registers some instructions after a sample.
+// The values that are known of a thread's registers some instructions after a sample.
 #pragma once
 
 #include <array>
@@ -23,8 +23,9 @@ class KnownRegisters {
 
     explicit KnownRegisters(const SampledRegisters& sampled, Loads loads = nullptr);
 
-    // The address of a memory operand; nothing if a register of it is unknown, for operands with
-    // several addresses (gathers), and relative to fs or gs, whose bases no sample has.
+    // The address of a memory operand. Nothing if one of its registers is unknown, if it has
+    // several addresses (gathers), or if it is relative to fs or gs, because samples do not have
+    // the bases of these.
     std::optional<uint64_t> address(opnd_t operand) const;
     // Whether this conditional branch is taken.
     std::optional<bool> takes(int opcode) const;

@@ -14,17 +14,18 @@ namespace numascape {
 
 inline constexpr size_t kGeneralRegisters = 16;
 
-// `general` in the order of their numbers in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi,
-// r8 to r15.
+// `general` is in the order of the numbers of the registers in instructions: rax, rcx, rdx, rbx,
+// rsp, rbp, rsi, rdi, r8 to r15.
 struct SampledRegisters {
     std::array<uint64_t, kGeneralRegisters> general;
     uint64_t flags;
     uint64_t pc;
 };
 
-// Bits 0 to 9 (without the segments), and 16 to 23.
+// Bits 0 to 9 and 16 to 23. The bits between them are segment registers.
 inline constexpr uint64_t kWantedRegisters = 0xff03ff;
-// As they are in a sample: the kind of process, and the registers by their bits.
+// The registers as they are in a sample: the kind of process, and then the registers in the order
+// of their bits.
 struct RecordedRegisters {
     uint64_t abi;
     uint64_t values[18];

@@ -15,9 +15,9 @@ namespace numascape::os {
 
 inline constexpr char kProcessorName[] = "x86-64";
 inline constexpr unsigned kMaxInstructionBytes = 15;
-// In the header of an executable.
+// The number of this processor in the header of an executable.
 inline constexpr uint16_t kElfMachine = EM_X86_64;
-// What seccomp filters see of a call by this processor.
+// The number of this processor in seccomp filters.
 inline constexpr uint32_t kAuditArchitecture = AUDIT_ARCH_X86_64;
 
 inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
@@ -37,7 +37,7 @@ inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, lo
 inline constexpr long kOldFork = SYS_fork;
 inline constexpr long kOldGetdents = SYS_getdents;
 
-// As readlink(2) and poll(2). Newer processors make these with other calls.
+// The same as readlink(2) and poll(2). On newer processors, these use other system calls.
 inline long read_link(const char* path, char* into, size_t bytes) {
     return call(SYS_readlink, reinterpret_cast<long>(path), reinterpret_cast<long>(into),
                 static_cast<long>(bytes));
