@@ -5,8 +5,8 @@
 //
 // Accesses form a group if the code shows that their addresses differ by constants: they have the
 // same base and index values, followed through additions, copies, pushes and pops. At run time, one
-// address is computed. If the whole group is on one page, one subtraction per kind counts all of
-// it.
+// address is computed. If the whole group is on one page, one subtraction counts all its reads, and
+// another one all its writes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace numascape {
 
-// What the slow path needs to know about a group; exists as long as the process.
+// The description of a group for the slow path. It exists as long as the process.
 struct GroupAccess {
     uint64_t pc;
     uint16_t offset;  // from the group's lowest byte

@@ -45,7 +45,8 @@ constexpr int kNotReleased = 1;
 constexpr int kDied = 2;
 constexpr int kReleasedLate = 3;
 constexpr int kCannotRecord = 125;
-// How long to wait for a thread that cannot be reached, and on a busy machine for all threads.
+// The longest times to wait for a thread that cannot be reached, and on a busy machine for all
+// threads.
 constexpr int kUnreachableMilliseconds = 60000;
 constexpr int kReleaseMilliseconds = 600000;
 constexpr int kPollMilliseconds = 20;

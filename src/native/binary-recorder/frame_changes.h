@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the program's functions make and remove large frames on their stacks.
+// Finds the instructions with which the program's functions make and remove large frames on their
+// stacks.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ constexpr HookedFunction kFunctions[] = {
 constexpr size_t kFunctionCount = sizeof kFunctions / sizeof *kFunctions;
 
 // The library that applies a plan replaces the functions of the C library, and calls them for
-// everything that is not in the plan. What it allocates itself goes through these functions.
+// everything that is not in the plan. Its own allocations go through these functions.
 constexpr HookedFunction kPlacerFunctions[] = {
     {"numascape_placer_allocate", Hooked::kMalloc},
     {"numascape_placer_free", Hooked::kFree},

@@ -15,7 +15,7 @@
 
 namespace numascape {
 
-// Why a process could not be traced, as far as that was seen.
+// Why a process could not be traced, as far as this is known.
 struct Untraced {
     int error = 0;       // of attaching, or 0
     std::string reason;  // follows the process's name; "" = not known

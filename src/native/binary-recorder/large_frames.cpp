@@ -69,8 +69,8 @@ bool is_on_own_stack(const ThreadRecorder& recorder, uint64_t start, uint64_t en
     return end >= recorder.stack_start && start <= recorder.stack_end;
 }
 
-// A call from the code cache: an instruction changes the stack pointer by a FrameChange of this
-// kind.
+// Called from the code cache, before an instruction changes the stack pointer by a FrameChange of
+// this kind.
 void frame_changes(uint64_t pc, uint64_t kind, int64_t bytes, uint64_t stack_pointer,
                    uint64_t value, uint64_t frame_pointer) {
     ThreadRecorder* recorder = self();

@@ -2,9 +2,9 @@
 //
 // numascape-launch HOME DIRECTORY CLIENT-OPTIONS -- PROGRAM ARGUMENTS...
 //
-// Becomes PROGRAM, recorded: same process, standard streams, working directory, signals. HOME is
-// the folder with DynamoRIO's lib64/ and our client, DIRECTORY takes the shards. With the
-// CLIENT-OPTIONS "bare", DynamoRIO runs the program without our client, for comparison.
+// Becomes PROGRAM, which is recorded. Process, standard streams, working directory and signals stay
+// the same. HOME is the folder with DynamoRIO's lib64/ and our client, DIRECTORY takes the shards.
+// With the CLIENT-OPTIONS "bare", DynamoRIO runs the program without our client, for comparison.
 //
 // DynamoRIO's library is an executable. It is executed with the path of the program in its
 // environment. It then loads the program into its own process, and passes the same environment to
@@ -37,7 +37,7 @@ constexpr int kCannotRecord = 125;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 
-// Where the reason for a failure is written: standard error belongs to the program.
+// The file for the reason of a failure, because standard error belongs to the program.
 std::string error_file;
 
 [[noreturn]] void fail(int status, const std::string& message) {

@@ -12,7 +12,8 @@
 namespace numascape {
 namespace {
 
-// The start of the lowest PT_LOAD segment in the file, page aligned. The header is mapped.
+// The start of the lowest PT_LOAD segment in the file, page aligned. It is read from the header,
+// which is mapped.
 uint64_t lowest_address(const module_data_t* module) {
     Elf64_Ehdr header;
     size_t got = 0;

@@ -42,8 +42,8 @@ uint64_t read_session_begin() {
     return begin;
 }
 
-// DynamoRIO must not suspend this thread while the thread holds a lock that others need. It must
-// not leave while the thread runs: see stop_clock.
+// DynamoRIO must not suspend this thread while the thread holds a lock that others need. DynamoRIO
+// must not leave the process while the thread runs: see stop_clock.
 void run_clock(void*) {
     constexpr uint64_t kSecond = 1000000000;
     ThreadRecorder* writer = shard.start_writer();

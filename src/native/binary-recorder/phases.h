@@ -46,7 +46,7 @@ uint64_t region_return_address();
 // --- marks.cpp
 // Whether the instruction marks a phase or a memory region, and is recorded.
 bool is_mark(instr_t* instruction);
-// If it is one, inserts the call that records it.
+// If the instruction is such a mark, inserts the call that records it.
 void insert_mark(void* drcontext, instrlist_t* list, instr_t* where);
 
 }  // namespace numascape

@@ -39,7 +39,7 @@ struct ClientOptions {
 
 extern ClientOptions options;
 
-// Sets them from the client's arguments; false, with an error printed, if one is not valid.
+// Sets the options from the client's arguments; false, with an error printed, if one is not valid.
 bool parse_options(int argc, const char* argv[]);
 extern ShardWriter shard;
 extern MemoryRegions memory_regions;

@@ -10,9 +10,9 @@
 //
 // The program's signals must not reach it. It does not have the storage that their handlers need,
 // and its registers are lost if a signal arrives together with the nudge. But DynamoRIO unblocks
-// all signals of a thread that it takes over, and only remembers which are blocked. It passes these
-// on to other threads, but not if they interrupt a system call. Each time the thread is about to
-// wait, we therefore let the kernel block them.
+// all signals of a thread that it takes over, and only remembers which ones the program has
+// blocked. It passes such signals on to other threads, but not if they interrupt a system call.
+// Each time the thread is about to wait, we therefore let the kernel block the signals.
 //
 // DynamoRIO handles a nudge when the thread next leaves the code cache. A nudge that arrives just
 // before the thread waits, or while DynamoRIO has suspended it, does not end the wait. The thread
@@ -64,8 +64,8 @@ bool is_mask_change(void*, int number) {
 }
 
 // DynamoRIO does not make this call, but remembers the mask as that of the program. It has taken
-// over the thread now, so the nudge cannot be lost. The thread gets the name by which it is found
-// only now.
+// over the thread now, so the nudge cannot be lost. The thread gets its name only now, because it
+// is found by this name.
 bool before_call(void*, int number) {
     if (is_mask_change(nullptr, number) && is_release_thread()) {
         shared->nanoseconds = kWaitNanoseconds;

@@ -15,7 +15,7 @@
 
 namespace numascape {
 
-// Where code is inserted.
+// The place where code is inserted.
 struct Emitter {
     void* drcontext;
     instrlist_t* block;
@@ -33,7 +33,7 @@ struct Emitter {
 // The roles of scratch registers; each role has a thread slot that saves the program's value.
 enum class Role : unsigned { kAddress, kTable, kSecond, kLine, kFlags, kCount };
 
-// Where the program's value of the role's register is, if it was saved.
+// The slot with the program's value of the role's register, if the value was saved.
 enum class ThreadSlot : unsigned;
 ThreadSlot spill_slot(Role role);
 

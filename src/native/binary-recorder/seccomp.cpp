@@ -116,7 +116,8 @@ void allow_strictly(FilterWriter& filter) {
     filter.result(SECCOMP_RET_ALLOW);
 }
 
-// Makes the filter that the kernel gets. `program`: the program's; null for the strict mode.
+// Makes the filter that the kernel gets. `program`: the filter of the program; null for the strict
+// mode.
 bool make_filter(Replaced& replaced, const void* program) {
     sock_fprog theirs{0, nullptr};
     if (program != nullptr && (!dr_safe_read(program, sizeof theirs, &theirs, nullptr) ||

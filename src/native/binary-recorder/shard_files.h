@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The files of the shard of this process. A process that may not create them (another user, another
-// root directory, a limit on file sizes) asks `numascape record`, which waits in parallel.
+// root directory, a limit on file sizes) asks `numascape record`, which runs at the same time.
 #pragma once
 
 #include <cstdint>

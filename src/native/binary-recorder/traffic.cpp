@@ -105,7 +105,7 @@ class LineAccesses {
   public:
     explicit LineAccesses(uint64_t line) : line_(line) {}
 
-    // Adds what the access touches of the line, if anything.
+    // Adds the bytes of the line that the access touches, if there are any.
     void add(uint64_t address, uint64_t bytes, bool write, uint64_t pc) {
         const uint32_t size = line_bytes();
         const uint64_t start = line_ << shard.cache_shape().line_bits;

@@ -24,7 +24,7 @@ void insert_group_probes(const Emitter& emit, PlaceScratch& scratch, const Block
 void insert_probe(const Emitter& emit, PlaceScratch& scratch, reg_id_t a, uint32_t bytes,
                   bool write, const PlaceInfo& place);
 
-// What the slow path needs to know about a probe whose line moves. The accesses are those of the
+// The description, for the slow path, of a probe whose line moves. The accesses are those of the
 // group to that line, or the only access.
 struct LineProbe {
     PlaceInfo place;

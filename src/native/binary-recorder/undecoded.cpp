@@ -23,7 +23,7 @@ bool decodable(void* drcontext, const uint8_t* bytes, uint64_t pc) {
     return decoded;
 }
 
-// Where code is, as `file+offset`; nothing for code that is in no file.
+// The place of code, as `file+offset`; nothing for code that is in no file.
 void place_of(uint64_t pc, char (&text)[320]) {
     text[0] = '\0';
     module_data_t* module = dr_lookup_module(reinterpret_cast<byte*>(pc));

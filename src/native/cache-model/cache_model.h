@@ -115,7 +115,7 @@ class CacheModel {
         uint32_t page() const { return word >> kTrafficBits; }  // of the window
         bool has(uint32_t what) const { return (word & what) != 0; }
     };
-    // Where a model's parts begin.
+    // The offsets of the parts of a model.
     static constexpr size_t kKeptOffset = 1024;
     static constexpr size_t kWaitingOffset = kPageBytes;
     static constexpr size_t kKeptBytes = kWaitingOffset - kKeptOffset;
@@ -124,7 +124,7 @@ class CacheModel {
     static constexpr size_t kRowsOffset = kFilterOffset + 2 * size_t{kDirtyLines};
 
     // Processes the waiting lines; any thread may call it. It passes the lines with traffic to the
-    // visitor: their address and their number. `own`: the calling thread owns the cache.
+    // visitor, as an array and its length. `own`: the calling thread owns the cache.
     template <typename Visit>
     void drain(bool own, Visit visit) {
         taking_.lock();

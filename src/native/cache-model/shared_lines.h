@@ -51,7 +51,7 @@ struct LineUser {
 
 inline constexpr unsigned kLineFlags = 4;  // the highest bits of a state, above threads and writer
 
-// How one thread took a line. `page` is that of the window.
+// Describes how one thread took a line. `page` is that of the window.
 struct Transfer {
     uint32_t page;
     uint32_t line;  // in its page
@@ -69,7 +69,8 @@ struct Transfer {
 class SharedLines {
   public:
     static constexpr uint32_t kMaxThreads = 1 << 20;  // later ones are not followed
-    // What one call of use() notes: one transfer, or more about one that was noted before.
+    // The result of one call of use(): a transfer, or more bytes of a transfer that was noted
+    // before.
     struct Noted {
         bool any = false;
         Transfer transfer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes that are made without fork(). The C library calls no fork handlers (pthread_atfork) for
-// them, so the functions that make them are replaced.
+// Follows processes that are made without fork(). The C library calls no fork handlers
+// (pthread_atfork) for them, so the functions that make them are replaced.
 #include <cerrno>
 #include <cstdarg>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of the C library by which the kernel reads or fills buffers of the program: the calling
-// thread touches their pages.
+// Replaces the functions of the C library by which the kernel reads or fills buffers of the
+// program, because the calling thread touches their pages.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>

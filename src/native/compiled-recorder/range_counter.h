@@ -29,7 +29,7 @@ void insert_by_step(Run& run, NestDimension added) {
 
 // False when there is no access.
 bool normalise(const NestCounts& nest, uint64_t start, Run& run) {
-    run.start = start;  // not the dimensions: clearing them takes longer than all the rest
+    run.start = start;  // clearing the dimensions, too, would take longer than all the rest
     run.times = 1;
     run.dimensions = 0;
     for (uint64_t i = 0; i < nest.dimensions; ++i) {

@@ -85,8 +85,8 @@ void start_time_slices();
 // shard.
 ThreadRecorder* begin_thread();
 
-// Before and after a fork: waits until no thread is in the middle of a change, which the child
-// would see half done.
+// Called before and after a fork. The first function waits until no thread is in the middle of a
+// change, which the child would see half done.
 void threads_before_fork();
 void forked_in_parent();
 void forked_in_child();
@@ -169,7 +169,7 @@ class Writing {
     bool nested_;
 };
 
-// While one exists, the actions of this thread do not count as the program's.
+// While such an object exists, the actions of this thread do not count as the program's.
 class ReentrancyGuard {
   public:
     ReentrancyGuard() : before_(thread_state.inside) { thread_state.inside = true; }

@@ -56,8 +56,8 @@ uint64_t packed(const Action& action) {
            ((action.sa_flags & SA_SIGINFO) != 0 ? kWithInfo : 0);
 }
 
-// A thread's list of delayed signals is only changed with all signals blocked. Returns the mask
-// from before.
+// A thread's list of delayed signals is only changed while all signals except faults are blocked.
+// Returns the mask from before.
 uint64_t block_signals() {
     constexpr uint64_t kAll = ~kFaults;
     uint64_t before = 0;

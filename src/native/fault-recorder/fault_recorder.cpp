@@ -219,7 +219,7 @@ class Recording {
     }
 
   private:
-    // Returns 0, or why the kernel refused events; then there are none.
+    // Returns 0, or the error with which the kernel refused an event. Then no event is open.
     int open(const std::vector<pid_t>& threads, const Wanted& wanted) {
         std::vector<Ring> opened;
         for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {

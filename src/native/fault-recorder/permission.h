@@ -19,7 +19,7 @@ inline bool has_seccomp_filter() {
     return false;
 }
 
-// What the user can do if the kernel refuses an event with this error; empty if it is unknown.
+// Advice for the user if the kernel refuses an event with this error; empty if there is none.
 inline std::string advice_for(int error) {
     if (error != EACCES && error != EPERM) return "";
     std::string level = "?";

@@ -33,9 +33,9 @@ struct Access {
 // nor to variables on the stack whose address no other function can know.
 llvm::SmallVector<Access> find_accesses(llvm::Function& function);
 
-// Marks a phase (include/numascape/phase.h).
+// Whether the instruction marks a phase (include/numascape/phase.h).
 bool is_phase_mark(const llvm::Instruction& instruction);
-// Names a part of memory (include/numascape/region.h).
+// Whether the instruction names a part of memory (include/numascape/region.h).
 bool is_region_mark(const llvm::Instruction& instruction);
 bool is_mark(const llvm::Instruction& instruction);
 // Whether a call may have unknown effects: count accesses, change the phase, or not return.

@@ -19,7 +19,7 @@ bool is_zero(const Value* value) {
 
 }  // namespace
 
-// The words of a NestCounts in memory.
+// Puts the words of a NestCounts into memory, and returns their address.
 Value* FunctionCounter::nest_counts(ArrayRef<Value*> words, IRBuilder<>& at) {
     auto* type = ArrayType::get(bits64_, 1 + 2 * kMaxDimensions);
     if (llvm::all_of(words, [](Value* word) { return isa<ConstantInt>(word); })) {

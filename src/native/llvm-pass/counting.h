@@ -29,8 +29,8 @@ class FunctionCounter {
   public:
     FunctionCounter(llvm::Function& function, SiteWriter& sites);
 
-    // Before the loops: counts all accesses of the nest at once. Splits blocks before
-    // `nest.before`, once `finish_announcements` is called.
+    // Inserts code before the loops that counts all accesses of the nest at once. Splits blocks
+    // before `nest.before`, once `finish_announcements` is called.
     void announce(const Announced& announced, llvm::SCEVExpander& expander);
     void announce(const Segment& segment, llvm::SCEVExpander& expander);
     void finish_announcements();

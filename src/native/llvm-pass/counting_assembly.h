@@ -8,7 +8,7 @@
 
 namespace numascape::pass {
 
-// As LLVM's InlineAsm takes it.
+// Inline assembly in the form that LLVM's InlineAsm takes.
 struct Assembly {
     std::string text;
     std::string operands;

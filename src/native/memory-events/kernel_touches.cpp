@@ -32,7 +32,7 @@ struct Vectors {
     uint64_t count;
 };
 
-// Tells of the first `bytes` of the buffers that the vectors describe.
+// Reports the first `bytes` of the buffers that the vectors describe.
 void each_vector(const MemoryState& state, Vectors vectors, uint64_t bytes, bool writes,
                  EffectSink sink, Tell tell_of = tell_access) {
     constexpr uint64_t kMaxVectors = 1 << 14;  // the kernel takes no more in one call

@@ -35,7 +35,7 @@ enum class EffectKind : uint8_t {
     kAccess,  // ... and read or wrote the bytes
 };
 
-// What is at the old addresses after a move.
+// The content of the old addresses after a move.
 enum class LeftBehind : uint8_t {
     kNothing,
     kEmptyPages,  // MREMAP_DONTUNMAP

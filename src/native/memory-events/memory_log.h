@@ -28,7 +28,7 @@
 
 namespace numascape {
 
-// A call from before it to after it.
+// A system call, kept from the moment before the call until the moment after it.
 struct PendingCall {
     SystemCall call;
     uint64_t time;      // in ticks, before the call

@@ -40,7 +40,7 @@ Address describe(opnd_t operand, const SymbolicRegisters& registers) {
     const reg_id_t index = opnd_get_index(operand);
     uint32_t bit = 0;
     if (index != DR_REG_NULL && !reg_is_gpr(index)) {
-        address.countable = false;  // vector index: gathers and scatters were expanded before
+        address.countable = false;  // a vector index: gathers and scatters are special accesses
         return address;
     }
     if (opnd_is_far_base_disp(operand)) {

@@ -12,7 +12,7 @@ namespace numascape {
 // Whether the instruction reads or writes memory, and not only to fill or empty a cache.
 bool touches_data(instr_t* instruction);
 
-// How instructions that cannot be described by plain operands are counted.
+// The ways to count instructions that cannot be described by plain operands.
 enum class SpecialAccess : uint8_t {
     kNone,
     kRepeatedString,

@@ -169,8 +169,8 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     if (!in_one_page(group)) {
         insert_counter_offset(emit, a);
     }
-    // With both kinds, the last carry is enough: on a page that this thread never used, both
-    // counters are zero.
+    // If the group reads and writes, the last carry is enough: on a page that this thread never
+    // used, both counters are zero.
     if (group.reads != 0) {
         insert_subtraction(emit, table, a, false, group.reads);
     }

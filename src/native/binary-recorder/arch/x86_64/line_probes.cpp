@@ -11,7 +11,7 @@
 //     cmp   dword [c], b32           (or [c + kDirtyLines], for a write)
 //     je    done
 //     mov   dword [c], b32
-//     mov   c, [states + b]          in the window
+//     mov   c, [states + b]          (b modulo the lines of the window)
 //     shl   c, kLineFlags
 //     test  c, [has]                 (or cmp c, [owns] and je, for a write)
 //     jnz   waits

@@ -64,7 +64,8 @@ bool moves_mask(int opcode) {
     return opcode == OP_kmovb || opcode == OP_kmovw || opcode == OP_kmovd || opcode == OP_kmovq;
 }
 
-// The third byte behind the prefix 62: it has the vectors' length and whether a broadcast follows.
+// The third byte behind the prefix 62. It says how long the vectors are, and whether the operand is
+// a broadcast.
 uint8_t evex_byte(instr_t* instruction) {
     const byte* at = instr_get_app_pc(instruction);
     while (*at != 0x62) {

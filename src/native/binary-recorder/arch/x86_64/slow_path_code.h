@@ -21,7 +21,8 @@ struct SavedRegisters {
     uint64_t flags, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
 };
 
-// What the generated code passes: argument, info, recorder, registers, second argument, vector.
+// A function that the generated code calls. The last three arguments are the registers, a second
+// argument, and a vector.
 using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
                          const void* registers, uint64_t second, const void* vector);
 

@@ -12,7 +12,7 @@ struct SlowPaths {
     // thread in this phase), kSecond = its table. Without: kArgument = lowest address of a group
     // that is not in one page. kInfo = GroupInfo.
     app_pc group;
-    app_pc repeated_string;  // behind it: kRepeats = rcx before, kInfo = RepeatedString
+    app_pc repeated_string;  // after it: kRepeats = rcx before it, kInfo = RepeatedString
     app_pc saved_state;      // kArgument = address, kSecond = rax, kInfo = SavedState
     app_pc bit_test;         // kArgument = address, kSecond = number, kInfo = BitTest
     // With the carry flag: as `group`. Without: kArgument = address, kSecond = lanes, kInfo =

@@ -31,7 +31,7 @@ int storage_offset(opnd_t operand, int ours) {
     return is_ours ? kNowhere : offset;
 }
 
-// Where a register was saved first, and whether it was saved a second time.
+// The place at which a register was saved first, and whether it was saved a second time.
 struct Saved {
     int offset = kNowhere;
     bool twice = false;
