@@ -31,8 +31,8 @@ struct Description {
     uint16_t instructions;
 };
 
-// Blocks by their start; nearby blocks have nearby entries, so that the table's memory is used page
-// by page.
+// A hash table of blocks, by their start. Nearby blocks have nearby entries, so that the memory of
+// the table is used page by page.
 struct KnownBlock {
     uint64_t signature;  // 0: free
     uint32_t number;

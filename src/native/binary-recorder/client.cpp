@@ -264,7 +264,7 @@ void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
 // DynamoRIO is about to stop all threads, which then continue without it.
 void before_detach() {
     stop_clock();
-    // On the release thread, which has no recorder: it gets one now, only to write these records.
+    // The release thread has no recorder. It gets one now, only to write these records.
     detach_writer = self() == nullptr ? shard.start_writer() : nullptr;
     finish_shard(kShardDetached, detach_writer != nullptr ? detach_writer : self());
     regions_stop();

@@ -78,10 +78,10 @@ constexpr HookedFunction kPlacerFunctions[] = {
     {"numascape_placer_free", Hooked::kFree},
 };
 
-// A few hundred modules may each have some hooks; open addressing by address. If a module is
-// unloaded, its hooks keep their entries, because the module may be loaded again, and code that is
-// being removed may still refer to them. If all entries were used once, such an entry is reused for
-// another hook.
+// A hash table by address, with open addressing. A few hundred modules may each have some hooks. If
+// a module is unloaded, its hooks keep their entries, because the module may be loaded again, and
+// code that is being removed may still refer to them. If all entries were used once, such an entry
+// is reused for another hook.
 constexpr uint32_t kHooks = 4096;
 FunctionHook hooks[kHooks];
 SpinLock hooks_lock;

@@ -190,7 +190,7 @@ bool before_call(void* drcontext, int number) {
     return true;
 }
 
-// After a system call, the registers of its arguments have the same values as before.
+// Restores the arguments, because a system call does not change the registers of its arguments.
 void after_call(void* drcontext, int number) {
     auto* replaced = static_cast<Replaced*>(drmgr_get_tls_field(drcontext, replaced_index));
     if (!of_interest(drcontext, number) || replaced == nullptr || replaced->filter == nullptr) {

@@ -40,7 +40,7 @@ class ThreadMemory {
         idle_ = piece;
     }
 
-    // In the child of a fork.
+    // Called in the child of a fork.
     void after_fork() { lock_.reset(); }
 
     void close() {

@@ -90,7 +90,7 @@ class SharedLines {
     // The thread's accesses are followed; `cache` must stay mapped as long as this object is open.
     void begin_thread(uint32_t thread, CacheModel* cache);
     void end_thread(uint32_t thread);
-    // In the child of a fork, on its only thread: nobody has any line.
+    // Called in the child of a fork, on its only thread: no thread has any line then.
     void after_fork(uint32_t thread, CacheModel* cache);
     // These pages of the window have other contents from now on.
     void forget(uint32_t first, uint32_t end);
@@ -101,8 +101,8 @@ class SharedLines {
         const LineState known = state_at(line).load(std::memory_order_relaxed) << kLineFlags;
         return write ? known == by.owns : (known & by.has) != 0;
     }
-    // The thread makes these accesses to the line, which is already in its filter. Afterwards it is
-    // there only if the next accesses need no call of use().
+    // The thread makes these accesses to the line, which is already in its filter. The line stays
+    // in the filter only if the next accesses need no call of use().
     Noted use(uint32_t thread, uint64_t line, const Access* access, uint32_t accesses);
 
   private:

@@ -87,7 +87,7 @@ class WatchedUsers {
     // Reserves the address space. False when there is none.
     bool open();
     void close();
-    // In the child of a fork.
+    // Called in the child of a fork.
     void forget();
 
     // The thread as a user of the line with this number, at least 1. A new user is added, with

@@ -183,7 +183,7 @@ class ReentrancyGuard {
     bool before_;
 };
 
-// Within ReentrancyGuard, while the replaced function runs: signals are allowed.
+// Used within ReentrancyGuard while the replaced function runs, so that signals are allowed.
 class Real {
   public:
     Real() : writing_(thread_state.writing) {

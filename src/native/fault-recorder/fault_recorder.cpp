@@ -163,8 +163,8 @@ class Recording {
             fail_to_open(error, what);
         }
     }
-    // Samples the clock of each CPU, and keeps the samples of this process. Unlike with events of
-    // threads, the kernel has no work when a CPU switches between threads. False if this user may
+    // Samples the clock of each CPU, and keeps the samples of this process. With events of threads,
+    // the kernel would have work at every switch of a CPU between threads. False if this user may
     // only observe threads.
     bool add_clock_of_cpus(pid_t process, Wanted wanted) {
         wanted.event = PERF_COUNT_SW_CPU_CLOCK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records what allocations are for, in a section of text beside the debug information. The section
-// is not loaded; numascape.naming.compiled_destination reads it.
+// Records for which variables memory is allocated, in a section of text beside the debug
+// information. The section is not loaded; numascape.naming.compiled_destination reads it.
 #pragma once
 
 #include "llvm/IR/PassManager.h"
