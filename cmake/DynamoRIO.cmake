@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Finds DynamoRIO, or brings and builds it.
+# Finds DynamoRIO, or fetches and builds it.
 #
 # After include(): find_package(DynamoRIO) works in every directory below, and
 #   NUMASCAPE_DYNAMORIO_HOME    the folder with lib64/, ext/ and include/
@@ -9,8 +9,8 @@
 #   NUMASCAPE_DYNAMORIO_PATCHES how many of our patches it has
 #
 # The sources come in the crate dynamorio-sys (core, launcher libraries, extensions). The patches in
-# cmake/dynamorio/patches mend faults of this version that change what a program computes; each says
-# which. The sources are fetched, patched and built at configure time, because the client's
+# cmake/dynamorio/patches correct errors of this version that change what a program computes. Each
+# patch begins with its reason. The sources are fetched, patched and built at configure time, because the client's
 # find_package needs the result then. The folder of the build is named after what the patches change and the
 # options, so one build serves every build folder of this checkout, and a changed patch gets a new build.
 
@@ -21,23 +21,25 @@ set(NUMASCAPE_DYNAMORIO_CACHE "${PROJECT_SOURCE_DIR}/build/dynamorio-${_version}
     CACHE PATH "Where DynamoRIO is fetched and built")
 set(NUMASCAPE_DYNAMORIO_LICENSE "")
 
-# Applied in the order of their names.
+# The patches are applied in the order of their names.
 file(GLOB _patches CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/dynamorio/patches/*.patch")
 list(SORT _patches)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_patches})
 include(PatchesHash)
 numascape_hash_of_patches(_patches_hash ${_patches})
-# Without annotations a program sees no Valgrind: with them DynamoRIO answers Valgrind's requests.
+# With annotations, DynamoRIO answers the requests that programs make to Valgrind. The programs
+# would then behave as under Valgrind.
 set(_options -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDEBUG=OFF -DBUILD_TESTS=OFF -DBUILD_SAMPLES=OFF
   -DBUILD_DOCS=OFF -DBUILD_CLIENTS=OFF -DBUILD_TOOLS=OFF -DDISABLE_WARNINGS=ON -DANNOTATIONS=OFF)
-# What the recorder, its launcher and its attacher use: less than half of what DynamoRIO would build.
+# The recorder, its launcher and its attacher use only these targets. By default, DynamoRIO would
+# build more than twice as much.
 set(_targets dynamorio drmgr drutil drinjectlib drconfiglib drfrontendlib drdecode drlibc
   drmemfuncs)
 string(SHA256 _patches_hash "${_patches_hash}${_options}")
 string(SUBSTRING "${_patches_hash}" 0 12 _patches_hash)
 set(_patched "${NUMASCAPE_DYNAMORIO_CACHE}/patched-${_patches_hash}")
 
-# Runs a command of the build, and stops with its output's end when it fails.
+# Runs a command of the build. If it fails, stops and shows the end of its output.
 function(_numascape_run what)
   message(STATUS "DynamoRIO: ${what}")
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status
@@ -76,7 +78,7 @@ function(_numascape_fetch_dynamorio)
                    ${cargo} vendor --quiet --versioned-dirs
                    --manifest-path "${NUMASCAPE_DYNAMORIO_CACHE}/manifest/Cargo.toml"
                    "${NUMASCAPE_DYNAMORIO_CACHE}/vendor.part")
-    # Cargo names the archive's checksum after it has verified the archive against it.
+    # Cargo has checked the archive against the checksum that it writes here.
     file(READ "${NUMASCAPE_DYNAMORIO_CACHE}/vendor.part/dynamorio-sys-${_version}/.cargo-checksum.json"
          checksums)
     string(JSON package GET "${checksums}" package)
@@ -108,7 +110,7 @@ endfunction()
 
 function(_numascape_build_dynamorio)
   set(build "${_patched}/build")
-  # The stamp is written last: an interrupted build is continued, a finished one left alone.
+  # This file is written last. Without it, the build was interrupted, and is continued.
   if(EXISTS "${build}/numascape-built")
     return()
   endif()
@@ -116,16 +118,18 @@ function(_numascape_build_dynamorio)
   _numascape_patch_dynamorio()
   find_program(NUMASCAPE_NINJA NAMES ninja ninja-build REQUIRED)
   cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
-  # Messages name their source file. DynamoRIO takes flags from the environment only.
+  # Messages of assertions name their source file: the name must not depend on the folder of the
+  # build. DynamoRIO takes flags from the environment only.
   set(same_names "-ffile-prefix-map=${_patched}/source=../source -ffile-prefix-map=${build}=.")
-  # project() leaves its compilers in the environment, and DynamoRIO assembles with `as` alone.
+  # project() sets variables of the environment to its compilers. DynamoRIO must not get the one for
+  # the assembler, because it calls `as` directly.
   _numascape_run("configuring" ${CMAKE_COMMAND} -E env --unset=ASM --unset=ASMFLAGS
     --unset=LDFLAGS "CFLAGS=${same_names}" "CXXFLAGS=${same_names}" ${CMAKE_COMMAND} -G Ninja
     "-DCMAKE_MAKE_PROGRAM=${NUMASCAPE_NINJA}"
     -S "${_patched}/source" -B "${build}"
     "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
-    # The same in every folder, for the wheel. Not among the options that name the build, because builds
-    # without it work the same.
+    # Without build ids, the libraries are the same in every folder: the wheel needs this. The option
+    # is not in the name of the build's folder, because builds without it work the same.
     -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--build-id=none
     ${_options})
   _numascape_run("building with ${processors} processes (a minute)"
@@ -134,7 +138,7 @@ function(_numascape_build_dynamorio)
 endfunction()
 
 if(NOT DynamoRIO_DIR)
-  # Two build folders may be configured at once; the second waits for the first.
+  # Two build folders may be configured at the same time; the second waits for the first.
   file(LOCK "${NUMASCAPE_DYNAMORIO_CACHE}.lock" GUARD FILE)
   _numascape_build_dynamorio()
   set(DynamoRIO_DIR "${_patched}/build/cmake")
@@ -154,7 +158,7 @@ else()
   set(NUMASCAPE_DYNAMORIO_PATCHES 0)
 endif()
 
-# The run-time part, laid out as DynamoRIO expects it below its root.
+# Installs what is used at run time, in the folders that DynamoRIO expects below its root.
 function(numascape_install_dynamorio destination)
   install(DIRECTORY "${NUMASCAPE_DYNAMORIO_HOME}/lib64/release"
           DESTINATION "${destination}/lib64" USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.so")

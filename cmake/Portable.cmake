@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a wheel needs to run on systems that are older than the one it is built on: programs and
-# libraries that use the C++ library contain it. The compiler's plugin does not, because it shares
-# clang's. Symbols of the copy stay inside, because a program may have another C++ library.
+# Makes a wheel that also runs on older systems than the one on which it is built. Programs and
+# libraries that use the C++ library contain a copy of it. The compiler's plugin contains none,
+# because it uses the C++ library of clang. The symbols of a copy are not exported, because a
+# program may have another C++ library.
 set(_uses_cpp _native host-bound-run host-file-pages host-hold host-triad numascape_attach
   numascape_balance_shared numascape_faults numascape_launch probe topology-reader)
 add_library(numascape_arc4random OBJECT "${CMAKE_CURRENT_LIST_DIR}/portable/arc4random.cpp")
@@ -11,7 +12,7 @@ foreach(_target IN LISTS _uses_cpp)
   target_link_libraries(${_target} PRIVATE $<TARGET_OBJECTS:numascape_arc4random>)
 endforeach()
 
-# The wheel contains these libraries, and therefore their licences.
+# The wheel contains code of these packages, and therefore also their licences.
 foreach(_package gcc-12-base libbz2-1.0 libdw1 libelf1 libhwloc15 liblzma5 libmetis5 libscotch-7.0
         libudev1 zlib1g)
   set(_licence "/usr/share/doc/${_package}/copyright")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""amalgamate.py OUTPUT: writes all headers into one file that includes the standard's alone.
+"""amalgamate.py OUTPUT: writes all headers into one file that includes only standard headers.
 
 The adapters to other libraries (executor_*.hpp, boost_*.hpp) are left out.
 """

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C++ library's std::random_device calls arc4random, which glibc has since 2.36. With this one,
-// what contains the C++ library also runs on an older glibc. Nothing here uses std::random_device.
+// The C++ library's std::random_device calls arc4random, which glibc has since 2.36. With the
+// function below, a program that contains the C++ library also runs on an older glibc. None of our
+// programs uses std::random_device.
 #include <cstdint>
 #include <cstdlib>
 
