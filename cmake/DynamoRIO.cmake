@@ -128,8 +128,8 @@ function(_numascape_build_dynamorio)
     "-DCMAKE_MAKE_PROGRAM=${NUMASCAPE_NINJA}"
     -S "${_patched}/source" -B "${build}"
     "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
-    # Without build ids, the libraries are the same in every folder: the wheel needs this. The option
-    # is not in the name of the build's folder, because builds without it work the same.
+    # Without build ids, the libraries are the same in every folder: the wheel needs this. The name
+    # of the build's folder does not depend on this option, because builds without it work the same.
     -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--build-id=none
     ${_options})
   _numascape_run("building with ${processors} processes (a minute)"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Sets `result` to a hash of what the patches change. Each patch begins with its reason, which is not
-# hashed: a build stays valid when only these words change.
+# Sets `result` to a hash of what the patches change. Each patch begins with its reason. The reason
+# is not hashed, so a build stays valid when only the reason changes.
 function(numascape_hash_of_patches result)
   set(changes "")
   foreach(patch IN LISTS ARGN)

@@ -66,11 +66,11 @@ struct numascape_balance_options {
     double byte_price;           /* incumbent: per migrated byte, in units of cost */
     double communication_weight; /* incumbent: factor on communication; default 1 */
     double effort;               /* incumbent: factor on the amount of search; default 1 */
-    double time_limit;           /* incumbent: seconds, then results vary; default infinity */
+    double time_limit;           /* incumbent: seconds; results then vary; default infinity */
     uint32_t threads;            /* incumbent: the result does not depend on it */
     uint64_t seed;
     const uint32_t* start; /* incumbent: another mapping to start from as well; NULL: none */
-    double iterations;     /* incumbent: before the next balance; default 1 */
+    double iterations;     /* incumbent: until the next balance; default 1 */
     const char* starts;    /* incumbent: names of starts with commas, as in "now,twolevel", or of
                             * algorithms; NULL: chosen */
 };

@@ -37,7 +37,7 @@ class divider {
   private:
     __extension__ using wide = unsigned __int128;
     int shift_ = 63;
-    std::uint64_t factor_ = (std::uint64_t{1} << 63) + 1;  // that of 1
+    std::uint64_t factor_ = (std::uint64_t{1} << 63) + 1;  // the factor of divisor 1
 };
 
 // The segment of an index if all segments have the same length, known at compile time.

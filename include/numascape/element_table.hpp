@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What segmented_vector and numa_vector have in common: one reservation, a table of its segments,
+// The common part of segmented_vector and numa_vector: one reservation, a table of its segments,
 // and the construction and destruction of the elements by the workers that own them.
 #pragma once
 
@@ -36,7 +36,7 @@ constexpr void check_element_type() {
                   "numascape: an element's destructor must not throw");
 }
 
-// The index, or std::out_of_range.
+// Returns the index, or throws std::out_of_range.
 inline std::size_t checked(std::size_t i, std::size_t size) {
     if (i >= size)
         throw std::out_of_range{"element " + std::to_string(i) + " of " + std::to_string(size)};
@@ -186,7 +186,7 @@ class element_table {
             std::rethrow_exception(failure);
         }
     }
-    // Destroys what is marked; if the executor fails, this thread does the rest.
+    // Destroys the elements of marked pieces. If the executor fails, this thread destroys the rest.
     template <class Executor>
     static std::exception_ptr destroy_pieces(Executor& executor, const divided_work<T>& work,
                                              std::vector<char>& marked) {

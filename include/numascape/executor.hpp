@@ -81,7 +81,7 @@ class first_exception {
     std::exception_ptr exception_;
 };
 
-// Workers in groups, one group for each node that has CPUs; which worker runs which task.
+// Workers in groups, one group for each node that has CPUs. Chooses the worker of each task.
 class worker_groups {
   public:
     // `per_node` workers on each node, by default one for each of its CPUs.
@@ -191,7 +191,8 @@ class node_threads {
     }
 
   private:
-    // On cache lines of its own, because others wait for the same at the same time.
+    // Each worker has a cache line of its own, because other workers wait for their own `starts` at
+    // the same time.
     struct alignas(64) worker {
         std::atomic<unsigned> starts = 0;
         std::thread thread;

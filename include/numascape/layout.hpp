@@ -102,8 +102,8 @@ class layout {
     constexpr enum placing placing() const noexcept { return placing_; }
     constexpr when_full full() const noexcept { return full_; }
 
-    // Of `n` elements: the number of segments, the first element of segment k (for k = segments(n)
-    // this is n), and its node.
+    // For `n` elements: the number of segments, the first element of segment k (n if k is
+    // segments(n)), and the node of segment k.
     constexpr std::size_t segments(std::size_t n) const {
         return distribution_.segments(n, nodes_.size());
     }

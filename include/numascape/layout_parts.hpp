@@ -34,8 +34,8 @@ struct layout_part {
     int node = 0;
 };
 
-// Parts must follow each other without gaps, from 0 to 1; fractions have nine digits. The lengths
-// of segments are multiples of `grain`. Throws std::invalid_argument for invalid parts, and
+// Parts must follow each other without gaps, from 0 to 1; fractions are rounded to nine
+// digits. The lengths of segments are multiples of `grain`. Throws std::invalid_argument for invalid parts, and
 // std::length_error for more than 64.
 constexpr layout<weighted> layout_from_parts(std::span<const layout_part> parts,
                                              std::size_t grain = 1) {

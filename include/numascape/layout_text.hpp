@@ -87,7 +87,7 @@ inline any_layout parse_layout_of_parts(std::string_view text, std::size_t grain
     }
 }
 
-// The distribution and, of parts, also the nodes.
+// Reads the distribution. The text of `parts` also gives the nodes.
 inline any_layout parse_distribution(std::string_view text) {
     std::vector<std::string_view> words = split(text, ' ');
     std::size_t grain = 1;
@@ -154,7 +154,7 @@ inline any_layout parse_layout(std::string_view text) {
     return result;
 }
 
-// The text that parse_layout makes this layout from.
+// The text from which parse_layout makes this layout.
 template <class Distribution>
 std::string to_text(const layout<Distribution>& where) {
     std::string text = to_text(where.distribution());

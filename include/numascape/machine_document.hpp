@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a machine's description, as `numascape machine probe` writes it. Of the JSON document, it
-// uses the nodes, the allowed nodes and CPUs, the distances, and the bandwidths of memory.
+// Reads a machine's description, as `numascape machine probe` writes it. It uses these parts of the
+// JSON document: the nodes, the allowed nodes and CPUs, the distances, and the bandwidths of memory.
 //
 //     #include <numascape/machine_document.hpp>
 //     #include <numascape/machine_layout.hpp>

@@ -77,8 +77,8 @@ struct layout_segments {
         static_assert(Extents::rank() >= 1, "numascape: rows need one extent or more");
 
         constexpr mapping() = default;
-        // The first extent is the rows of the vector. Throws std::invalid_argument if the elements
-        // are not as many as the extents say, or segments are not equal and of whole rows.
+        // The first extent is the number of rows of the vector. Throws std::invalid_argument if the
+        // extents do not fit the number of elements, or if segments differ or split rows.
         template <class Vector>
         constexpr mapping(const Extents& extents, const Vector& vector) : extents_{extents} {
             for (rank_type r = 1; r < Extents::rank(); ++r)
@@ -112,7 +112,8 @@ struct layout_segments {
         static constexpr bool is_unique() noexcept { return true; }
         constexpr bool is_exhaustive() const noexcept { return gap_ == 0; }
         constexpr bool is_strided() const noexcept { return gap_ == 0; }
-        // Between elements whose index r differs by one; only of a mapping without gaps.
+        // The distance between elements whose index r differs by one. Only a mapping without gaps
+        // has one.
         constexpr index_type stride(rank_type r) const noexcept {
             index_type stride = 1;
             for (rank_type s = r + 1; s < Extents::rank(); ++s) stride *= extents_.extent(s);

@@ -58,8 +58,8 @@ void move_parts(Executor& executor, R& range, const divided_work<T>& work,
 
 }  // namespace detail
 
-// As in the calling thread, except that the output is a range: throws std::invalid_argument if it
-// has not enough elements, and then has written none. Returns the end of what is written.
+// Like copy_if in the calling thread, but the output is a range. If it has not enough elements,
+// throws std::invalid_argument and writes nothing. Returns the end of the written elements.
 template <node_executor E, placed_range R, detail::random_range Out, class P>
 auto copy_if(E&& executor, R&& range, Out&& output, P predicate) {
     const auto work = detail::divide(executor, detail::runs_of(range));
@@ -118,7 +118,7 @@ auto unique(E&& executor, R&& range, Equal equal = {}) {
         parts[k].push_back({elements.first(static_cast<std::size_t>(end - elements.begin()))});
     });
     std::size_t all = 0;
-    const T* last = nullptr;  // that is kept
+    const T* last = nullptr;  // the last element that is kept
     for (const std::size_t k : work.in_order()) {
         auto& [elements, target] = parts[k][0];
         if (last != nullptr && std::invoke(equal, *last, elements.front()))

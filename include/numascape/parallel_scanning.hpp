@@ -56,8 +56,8 @@ void scan_blocks(Executor& executor, In& input, Out& output, T init, Op op, Scan
 
 }  // namespace detail
 
-// Blocks are the same for any number of workers, and therefore the result, also of floating-point
-// numbers.
+// The blocks do not depend on the number of workers. The result is therefore always the same, also
+// for floating-point numbers.
 template <node_executor E, detail::random_range In, placed_range Out, class T, class Op>
 void inclusive_scan(E&& executor, In&& input, Out&& output, Op op, T init) {
     detail::scan_blocks(executor, input, output, std::move(init), op,
@@ -79,7 +79,8 @@ void adjacent_difference(E&& executor, In&& input, Out&& output, Op op = {}) {
     using T = std::ranges::range_value_t<In>;
     detail::expect_size(input, output);
     const auto work = detail::divide(executor, detail::runs_of(output));
-    // The element before each piece, which another worker may overwrite if it is in place.
+    // A copy of the element before each piece: another worker may overwrite this element if the
+    // input is also the output.
     std::vector<std::optional<T>> before(work.size());
     for (std::size_t k = 0; k < work.size(); ++k)
         if (work[k].index > 0) before[k] = *detail::from(input, work[k].index - 1);

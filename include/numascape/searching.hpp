@@ -78,7 +78,7 @@ constexpr std::pair<I, J> mismatch(I first, I last, J second, Equal equal = {}) 
     });
     return {std::ranges::next(first, same), std::ranges::next(second, same)};
 }
-// Of ranges of any sizes.
+// The same for ranges of any sizes.
 template <std::ranges::forward_range R, std::ranges::forward_range S, class Equal = std::equal_to<>>
 constexpr auto mismatch(R&& range, S&& second, Equal equal = {}) {
     const auto n =

@@ -20,8 +20,8 @@
 namespace numascape {
 
 // A run of elements on one node; `index` is the position of its first element in the container. A
-// table of them ends with an empty one, the sentinel; its `first` is not the address of any
-// element. `front` and `sentinel` are the ends of the table.
+// table of such records ends with an empty record, the sentinel. The `first` of the sentinel is not
+// the address of any element. `front` and `sentinel` are the ends of the table.
 template <class T>
 struct segment_record {
     T* first = nullptr;
@@ -153,7 +153,7 @@ class segmented_iterator {
         return before;
     }
     constexpr segmented_iterator& operator+=(difference_type n) noexcept {
-        if (segment_ == nullptr) return *this;  // of an empty container, so n is 0
+        if (segment_ == nullptr) return *this;  // the container is empty, so n is 0
         const difference_type position = local_ - segment_->first + n;
         if (position >= 0 && position < segment_->last - segment_->first)
             local_ = segment_->first + position;
@@ -208,9 +208,9 @@ class segmented_iterator {
 };
 
 // How algorithms split an iterator; specialise it for your own iterators. `compose` accepts the end
-// of a segment, and returns the beginning of the next one. Of the last position of a range,
-// algorithms use only the segment and the local position. If that is the end of the container,
-// `begin` of its segment equals the local position.
+// of a segment, and returns the beginning of the next one. At the end of a range, algorithms use
+// only the segment and the local position. If this is also the end of the container, the local
+// position equals `begin` of its segment.
 template <class Iterator>
 struct segmented_iterator_traits {
     using is_segmented_iterator = std::false_type;

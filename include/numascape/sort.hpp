@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts a segmented range. A part is what one worker has, or several consecutive segments. First, a
 // worker of each part sorts its elements in a local buffer. Then the boundaries of the parts in the
-// whole order are searched in the sorted buffers. At last, each worker merges the elements that
+// whole order are searched in the sorted buffers. Finally, each worker merges the elements that
 // belong to its part.
 //
 //     #include <numascape/segmented_vector.hpp>

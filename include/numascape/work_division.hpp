@@ -139,7 +139,7 @@ std::vector<placed_run<element_of<R>>> runs_of(R& range) {
     return runs;
 }
 
-// The runs of elements [index, index + size) of those.
+// The parts of the runs that are in elements [index, index + size).
 template <class T>
 std::vector<placed_run<T>> clipped(const std::vector<placed_run<T>>& runs, std::size_t index,
                                    std::size_t size) {
@@ -153,7 +153,7 @@ std::vector<placed_run<T>> clipped(const std::vector<placed_run<T>>& runs, std::
     return result;
 }
 
-// A part of a worker's share. Block b of a range is the same elements for any number of workers.
+// A part of a worker's share. Block b of a range has the same elements for any number of workers.
 template <class T>
 struct work_piece {
     std::span<T> elements;
@@ -281,7 +281,7 @@ class divided_work {
     std::size_t blocks_ = 0;
     std::size_t elements_ = 0;
     std::vector<work_piece<T>> pieces_;
-    std::vector<std::size_t> firsts_;  // of each task, its first piece; one more
+    std::vector<std::size_t> firsts_;  // the first piece of each task, and the end
     std::vector<int> nodes_;
 };
 
