@@ -151,7 +151,7 @@ class block_cyclic<dynamic_length> {
 
     constexpr block_cyclic() = default;
     constexpr explicit block_cyclic(std::size_t length) : length_{length} {
-        if (length == 0) throw std::invalid_argument{"a block-cyclic distribution with length 0"};
+        if (length == 0) throw std::invalid_argument{"a block has at least one element"};
     }
 
     constexpr std::size_t segments(std::size_t n, std::size_t /*nodes*/) const noexcept {
@@ -190,7 +190,7 @@ class weighted {
     // Throws std::invalid_argument if no weight is above 0, std::length_error beyond `capacity`.
     constexpr explicit weighted(std::span<const std::uint32_t> weights, std::size_t grain = 1)
         : grain_{grain} {
-        if (weights.size() > capacity) throw std::length_error{"more than 64 weights"};
+        if (weights.size() > capacity) throw std::length_error{"there are more than 64 weights"};
         for (const std::uint32_t weight : weights) {
             sums_[count_ + 1] = sums_[count_] + weight;
             ++count_;

@@ -176,7 +176,7 @@ class node_threads {
     void bulk(std::span<const int> nodes, F&& f) {
         for (const worker& one : workers_)
             if (one.thread.get_id() == std::this_thread::get_id())
-                throw std::logic_error{"a bulk inside a bulk of the same node_threads"};
+                throw std::logic_error{"a bulk was started inside a bulk of the same node_threads"};
         const auto tasks = groups_.tasks_by_worker(nodes);
         const std::function<void(std::size_t)> call{[&f](std::size_t k) { f(k); }};
         const std::lock_guard turn{turn_};

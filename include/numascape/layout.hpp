@@ -127,7 +127,7 @@ class layout {
         const std::size_t count = segments(n);
         if (n > max_bytes / element_bytes || count > max_bytes / (2 * page) ||
             padding_ > max_bytes / 2 / (count + 1))
-            throw std::length_error{"a layout of more bytes than addresses"};
+            throw std::length_error{"the layout is larger than the address space"};
         std::vector<segment_extent> result;
         result.reserve(count);
         std::size_t region = 0;

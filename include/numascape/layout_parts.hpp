@@ -35,8 +35,8 @@ struct layout_part {
 };
 
 // Parts must follow each other without gaps, from 0 to 1; fractions are rounded to nine
-// digits. The lengths of segments are multiples of `grain`. Throws std::invalid_argument for invalid parts, and
-// std::length_error for more than 64.
+// digits. The lengths of segments are multiples of `grain`. Throws std::invalid_argument for
+// invalid parts, and std::length_error for more than 64.
 constexpr layout<weighted> layout_from_parts(std::span<const layout_part> parts,
                                              std::size_t grain = 1) {
     constexpr double whole = 1e9;
@@ -47,10 +47,11 @@ constexpr layout<weighted> layout_from_parts(std::span<const layout_part> parts,
     for (const layout_part& part : parts) {
         // The negated condition also refuses NaN.
         if (!(part.first >= 0 && part.first <= part.last && part.last <= 1))
-            throw std::invalid_argument{"a part is from a fraction to a larger one, from 0 to 1"};
+            throw std::invalid_argument{"the fractions of a part are from 0 to 1, in order"};
         const auto first = static_cast<std::uint32_t>(part.first * whole + 0.5);
         const auto last = static_cast<std::uint32_t>(part.last * whole + 0.5);
-        if (first != before) throw std::invalid_argument{"a part begins where the last one ends"};
+        if (first != before)
+            throw std::invalid_argument{"a part begins where the part before it ends"};
         weights.push_back(last - first);
         nodes.push_back(part.node);
         divisor = std::gcd(divisor, last - first);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a machine's description, as `numascape machine probe` writes it. It uses these parts of the
-// JSON document: the nodes, the allowed nodes and CPUs, the distances, and the bandwidths of memory.
+// JSON document: the nodes, the allowed nodes and CPUs, the distances, and the bandwidths of
+// memory.
 //
 //     #include <numascape/machine_document.hpp>
 //     #include <numascape/machine_layout.hpp>
@@ -226,7 +227,7 @@ inline topology read_machine(const std::filesystem::path& path) {
         throw std::system_error{errno != 0 ? errno : EIO, std::generic_category(),
                                 "cannot read " + path.string()};
     try {
-        if (size > max_bytes) throw std::invalid_argument{"a machine of more than 64 MiB"};
+        if (size > max_bytes) throw std::invalid_argument{"the description has more than 64 MiB"};
         return parse_machine(text);
     } catch (const std::invalid_argument& wrong) {
         throw std::invalid_argument{path.string() + ": " + wrong.what()};

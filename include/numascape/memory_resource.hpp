@@ -88,7 +88,7 @@ class page_policy {
 
   private:
     explicit page_policy(std::span<const int> nodes) {
-        if (nodes.empty()) throw std::invalid_argument{"a page policy of no node"};
+        if (nodes.empty()) throw std::invalid_argument{"a page policy has at least one node"};
         for (const int node : nodes) {
             if (node < 0 || node > 63)
                 throw std::invalid_argument{"a page policy has nodes from 0 to 63"};

@@ -20,9 +20,9 @@ class node_list {
 
     // Throws std::length_error beyond `capacity`, std::invalid_argument for a negative number.
     constexpr explicit node_list(std::span<const int> nodes) {
-        if (nodes.size() > capacity) throw std::length_error{"a layout of more than 64 nodes"};
+        if (nodes.size() > capacity) throw std::length_error{"a layout has at most 64 nodes"};
         for (const int node : nodes) {
-            if (node < 0) throw std::invalid_argument{"a node's number is not negative"};
+            if (node < 0) throw std::invalid_argument{"a node's number must not be negative"};
             ids_[count_++] = node;
         }
     }

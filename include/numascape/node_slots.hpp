@@ -50,7 +50,7 @@ class node_slots {
     auto extents(std::size_t n, std::size_t element_bytes, std::size_t alignment,
                  page_size page) const {
         if (n > (std::size_t{1} << 62) / element_bytes / size())
-            throw std::length_error{"copies of more bytes than addresses"};
+            throw std::length_error{"the copies are larger than the address space"};
         return placement(page).extents(n * size(), element_bytes, alignment, system::page_bytes());
     }
     std::size_t granule(std::size_t alignment, page_size page) const {

@@ -33,7 +33,7 @@ template <class Layout>
 std::vector<segment_extent> contiguous_extents(const Layout& layout, std::size_t n,
                                                std::size_t element_bytes, std::size_t page) {
     if (n > (std::size_t{1} << 62) / element_bytes)
-        throw std::length_error{"a numa_vector of more bytes than addresses"};
+        throw std::length_error{"the vector is larger than the address space"};
     const std::size_t count = layout.segments(n);
     const std::size_t all = system::round_up(n * element_bytes, page);
     const auto boundary = [&](std::size_t k) {

@@ -18,7 +18,7 @@ T number(std::string_view text) {
     T value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) {
-        throw std::runtime_error("no number: " + std::string(text));
+        throw std::runtime_error("not a number: " + std::string(text));
     }
     return value;
 }

@@ -58,7 +58,7 @@ void run(int node) {
     std::size_t wanted = 0;
     while (std::cin >> wanted) {
         const std::size_t bytes = wanted / page_size() * page_size();
-        if (bytes == 0) throw std::runtime_error("less than a page");
+        if (bytes == 0) throw std::runtime_error("the number of bytes is less than a page");
         const std::byte* start = take(bytes, node, bound);
         std::printf("{\"pages\": ");
         print_counts(count_nodes(start, bytes));

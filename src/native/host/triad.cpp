@@ -99,7 +99,7 @@ Request parse(int argc, char** argv) {
         } else if (name == "--meeting") {
             request.meeting = value;
         } else {
-            throw std::runtime_error("no option: " + std::string(name));
+            throw std::runtime_error("unknown option: " + std::string(name));
         }
     }
     if (request.nodes.empty() || request.bytes == 0 || request.ranks == 0 || !request.threads) {
@@ -180,7 +180,7 @@ Result work(const Request& request, unsigned worker, unsigned all, Barrier& barr
     } else if (request.policy == "interleave") {
         placed = set_policy(memory, bytes, NodePolicy::kInterleave, request.nodes);
     } else if (request.policy != "first-touch") {
-        throw std::runtime_error("no policy: " + request.policy);
+        throw std::runtime_error("unknown policy: " + request.policy);
     }
     if (!placed) throw std::runtime_error("policies of memory are not permitted here (mbind)");
     auto* a = reinterpret_cast<double*>(memory);

@@ -36,7 +36,7 @@ Options parse(int argc, char** argv) {
     Options options;
     for (int i = 2; i + 1 < argc; i += 2) {
         if (std::string_view(argv[i]).substr(0, 2) != "--") {
-            throw std::runtime_error(std::string("no option: ") + argv[i]);
+            throw std::runtime_error(std::string("unknown option: ") + argv[i]);
         }
         options[argv[i] + 2] = argv[i + 1];
     }
@@ -83,7 +83,7 @@ Operation operation(const InstructionSet& set, std::string_view name) {
     for (const Operation& candidate : set.operations) {
         if (candidate.name == name) return candidate;
     }
-    throw std::runtime_error("no operation: " + std::string(name));
+    throw std::runtime_error("unknown operation: " + std::string(name));
 }
 
 Report printer(const InstructionSet& set) {

@@ -67,9 +67,9 @@ MISUSES = {
         "std::vector<int> v(3); numascape::fill(workers, v, 1);",
         "placed_range",
     ),
-    "a layout with too many nodes at compile time": (
+    "a layout with a negative node at compile time": (
         "constexpr node_list nodes{-1}; (void)nodes;",
-        "a node's number is not negative|invalid_argument",
+        "a node's number must not be negative|invalid_argument",
     ),
 }
 

@@ -49,8 +49,8 @@ def test_mistakes_are_one_line() -> None:
     for kind, options, reason in [
         ("latency", {"cpu": 60000, "node": 0, "bytes": 64}, "cannot run on CPU 60000"),
         ("latency", {"cpu": cpu(), "node": 900, "bytes": 64}, "mbind"),
-        ("bandwidth", {"operation": "guess", "cpus": [0], "bytes": 64}, "no operation: guess"),
-        ("latency", {"cpu": "x", "node": 0, "bytes": 64}, "no number: x"),
+        ("bandwidth", {"operation": "guess", "cpus": [0], "bytes": 64}, "unknown operation: guess"),
+        ("latency", {"cpu": "x", "node": 0, "bytes": 64}, "not a number: x"),
     ]:
         with pytest.raises(NumascapeError, match=f"the probe failed: .*{reason}") as refused:
             run_probe(kind, **options)  # type: ignore[arg-type]
