@@ -12,9 +12,10 @@ namespace numascape::balance {
 
 namespace {
 
-// Costs that differ by less than this are of one level: measured ones differ that much.
+// Costs that differ by less than this factor are of one level: measurements of one cost differ that
+// much.
 constexpr double kOneLevel = 1.1;
-// Most levels of nodes; more are joined to the coarsest. A machine has about five.
+// The largest number of levels of nodes. Further ones join the coarsest. A machine has about five.
 constexpr std::size_t kMaxLevels = 12;
 
 double between(const Problem& problem, Node i, Node j) {

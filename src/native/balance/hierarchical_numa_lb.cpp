@@ -14,7 +14,8 @@
 // where time(g) is what the cores of the group need, and msgs(m) the messages that the task sends
 // to tasks on m, or gets from them. A task stays where it is unless another group is strictly
 // better. On the last level, groups are cores: a message to another core of a node counts, unlike
-// in NumaLB. Per level and task: O(degree + children of a group * touched ones).
+// in NumaLB. The time per level and task is O(degree + children * touched children),
+// where the children are those of the task's group on the level above.
 #include <algorithm>
 #include <cmath>
 

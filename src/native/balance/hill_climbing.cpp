@@ -121,8 +121,8 @@ class HillClimbing {
         if (move.change < INFINITY) queue_.push(move);
     }
 
-    // At the neighbours that may move. Their lists are prefetched: on large graphs, most of the
-    // time is spent waiting for them.
+    // Looks at the neighbours that may move. Their lists are prefetched: on large graphs, most of
+    // the time is spent waiting for these lists.
     void look_around(Task t) {
         const CommunicationGraph& graph = level_.graph;
         const auto end = graph.offsets[t + 1];
@@ -149,7 +149,7 @@ class HillClimbing {
             const Move move = queue_.top();
             queue_.pop();
             if (done_[move.item] || move.stamp != stamp_[move.item]) continue;
-            // The room on the node may have changed since.
+            // The room on the node may have changed since the move was found.
             if (!allowed(move.item, move.to)) {
                 look_at(move.item);
                 continue;

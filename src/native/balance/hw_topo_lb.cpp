@@ -204,7 +204,7 @@ class GibbsSearch {
 
     Core draw_by_cost() {
         const double least = *std::min_element(cost_.begin(), cost_.end());
-        // Most cores have one of a few costs.
+        // Most cores share a few costs, so the weight is computed only when the cost changes.
         double cost = least, weight = 1.0, sum = 0.0;
         for (Core c = 0; c < problem_.cores(); ++c) {
             if (cost_[c] != cost) {

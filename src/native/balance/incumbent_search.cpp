@@ -37,7 +37,8 @@ namespace numascape::balance {
 
 namespace {
 
-// Most items for annealing at the finest level, and the goal for the coarsest level.
+// The largest number of items that are annealed at the finest level. Half of it is the goal for the
+// coarsest level.
 constexpr std::size_t kSmall = 6000;
 // Fewest groups per core; with fewer, the load could not be balanced.
 constexpr double kGroupsPerCore = 8.0;

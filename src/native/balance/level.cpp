@@ -56,7 +56,7 @@ void group_graph(const Level& fine, const std::vector<Task>& group, const std::v
             for (auto e = fine.graph.offsets[t]; e < fine.graph.offsets[t + 1]; ++e) {
                 const Task other = group[fine.graph.neighbour[e]];
                 if (other == g) continue;
-                // An entry below `begin` belongs to another group.
+                // A place below `begin` was noted for another group.
                 if (place[other] < begin || place[other] >= graph.neighbour.size() ||
                     graph.neighbour[place[other]] != other) {
                     place[other] = graph.neighbour.size();

@@ -67,8 +67,8 @@ class MemoryRepair {
         return found;
     }
 
-    // Movable tasks: each that shares no block is alone. A block with a task that is fixed here
-    // stays here, so its other tasks are alone, too.
+    // The movable tasks of the core: those of a block are one group. A task without a block is
+    // alone. A block with a fixed task stays on the core, so its other tasks are alone, too.
     std::vector<Group> groups(Core c) const {
         std::map<Block, Group> sharers;
         std::vector<Group> result;

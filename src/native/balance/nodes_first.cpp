@@ -38,7 +38,8 @@ class NodeSearch {
     NodeSearch(const Problem& problem, const Goal& goal, std::uint64_t seed, const TimeLimit& limit)
         : problem_(problem), goal_(goal), random_(seed), seed_(seed), limit_(limit) {}
 
-    // The mappings before and after annealing; one, if there is no difference.
+    // The mappings before and after annealing; only one if annealing did not
+    // lower the cost.
     std::vector<Mapping> run(Level finest, Mapping mapping, double annealing_steps) {
         std::vector<Mapping> found;
         std::vector<Level> levels;
@@ -90,7 +91,7 @@ class NodeSearch {
     }
 
     // Pairs items of one node, and of one present node if that matters. While they are paired, the
-    // home of an item is a number of both nodes.
+    // home of an item is one number that stands for both nodes.
     std::optional<Coarsening> coarser(Level& level, const Mapping& mapping, double heaviest) {
         const bool homes_matter = goal_.price > 0.0 || goal_.byte_price > 0.0 ||
                                   goal_.max_migrations < INFINITY ||

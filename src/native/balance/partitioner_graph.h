@@ -14,8 +14,8 @@ struct PartitionerGraph {
     std::vector<Task> tasks;            // the task of each vertex
     std::vector<std::int32_t> offsets;  // vertices and one more
     std::vector<std::int32_t> neighbour;
-    std::vector<std::int32_t> load;    // 1..., scaled so that its sum fits
-    std::vector<std::int32_t> weight;  // of each edge, from 1, scaled likewise
+    std::vector<std::int32_t> load;    // at least 1, scaled so that the sum fits
+    std::vector<std::int32_t> weight;  // of each edge; at least 1, scaled in the same way
 };
 
 // Throws BalanceError when the graph is too large for 32-bit partitioners.

@@ -173,7 +173,8 @@ void consider(SearchState& state, Task away, Task back, Exchange& best) {
 }
 
 // Exchanges an item of a core that takes too long for a slightly lighter item of another core. This
-// helps if no single item fits on any core. Only if there are few enough exchanges to try.
+// helps if no single item fits on any core. Stops after kMaxPairs pairs of an item
+// and another core, because each pair takes time.
 void exchange_items(SearchState& state, const TimeLimit& limit) {
     const Problem& problem = state.problem();
     constexpr std::size_t kMaxPairs = 20'000'000;

@@ -86,7 +86,7 @@ class Relabelling {
         return groups;
     }
 
-    // For the parts on node `from` put onto node `to`: how many tasks stay, and where each goes.
+    // If the parts of node `from` go to node `to`: how many tasks stay, and the core of each part.
     std::pair<double, std::vector<Core>> fit(Node from, Node to) const {
         const auto parts = problem_.cores_of(from), cores = problem_.cores_of(to);
         const std::size_t size = parts.size();

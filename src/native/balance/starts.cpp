@@ -21,13 +21,14 @@ constexpr std::size_t kFewestGrouped = 6000;
 // Each partition takes about twice as long as METIS takes for a million tasks. Where tasks have few
 // neighbours, Scotch's partition is the better one of a mesh, and METIS' is not needed.
 constexpr std::size_t kOnePartitionEdges = 2'000'000;
-// Of large graphs, Scotch's recursive bipartitioning alone cuts less: 5 % on a mesh of a million
-// tasks, 0.3 % on one of 97 000. On graphs of 10 000 tasks, it cuts up to 1 % more.
+// On large graphs, Scotch cuts less if it uses only recursive bipartitioning: 5 % less on a mesh of
+// a million tasks, 0.3 % less on one of 97 000. On graphs of 10 000 tasks, it cuts up to 1 % more.
 constexpr std::size_t kRecursiveTasks = 50'000;
 
 // A partition onto nodes has few parts, so more passes than METIS' 10 are cheap. On random graphs
-// of 97 000 tasks, 30 cut 1 % less for half as much time again; 50 gain 0.2 % more. On those of a
-// million, 10 take 1.4 to 2.2 times METIS' time, and are still better than METIS in two levels.
+// of 97 000 tasks, 30 passes cut 1 % less and take 1.5 times as long; 50 passes cut 0.2 % less
+// than 30. With a million tasks, 10 passes take 1.4 to 2.2 times METIS' time, and still cut less
+// than METIS in two levels.
 constexpr int kMetisPasses = 30;
 constexpr int kMetisPassesOnLarge = 10;
 constexpr std::size_t kLarge = 500'000;
