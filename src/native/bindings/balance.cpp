@@ -204,10 +204,9 @@ void bind_balance(nb::module_& module) {
     m.def("pareto_front", &pareto_front, "problem"_a, "options"_a,
           "The Pareto-optimal mappings, in order of migrations.");
     m.def("measure", &measure, "problem"_a, "mapping"_a, "A mapping's metrics, see metrics.h.");
-    m.def(
-        "objective", &objective, "problem"_a, "mapping"_a, "options"_a,
-        "What incumbent minimises, in this order: the excess over the caps on migrations, over the "
-        "memory of cores, over the other caps, and the cost.");
+    m.def("objective", &objective, "problem"_a, "mapping"_a, "options"_a,
+          "The values that incumbent minimises, in this order: the excess over the caps on "
+          "migrations, over the memory of cores, over the other caps, and the cost.");
     m.def(
         "check_core_memory",
         [](const BoundProblem& problem) { balance::check_core_memory(problem.get()); }, "problem"_a,

@@ -54,7 +54,7 @@ auto of_kernel(Work work) {
 live::Part checked(std::uint64_t start, std::uint64_t end, std::uint64_t page_bytes) {
     const bool aligned = start % live::kPage == 0 && end % live::kPage == 0;
     if (!aligned || start > end || page_bytes < live::kPage || page_bytes % live::kPage != 0) {
-        throw nb::value_error("no range of pages");
+        throw nb::value_error("not a range of pages");
     }
     return {start, end, page_bytes};
 }

@@ -103,7 +103,7 @@ nb::list modules(const std::vector<ModuleRow>& rows) {
 
 nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     nb::dict out;
-    std::unordered_map<uint64_t, nb::object> known;  // by address; stacks have many in common
+    std::unordered_map<uint64_t, nb::object> known;  // by address; stacks share many addresses
     for (const auto& [id, stack] : stacks) {
         nb::list frames;
         for (const uint64_t address : stack.frames) {

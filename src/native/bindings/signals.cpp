@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sender of a signal: the kernel, for example for the terminal's keys, or a process with
-// kill(2). Python's handlers do not get it.
+// kill(2). Python does not tell its handlers who the sender is.
 #include <nanobind/nanobind.h>
 
 #include <array>
@@ -34,7 +34,7 @@ void note_senders(int number) {
     if (sigaction(static_cast<int>(checked(number)), nullptr, &before) != 0 ||
         (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler == SIG_DFL ||
         before.sa_handler == SIG_IGN) {
-        throw nb::value_error("the signal has no handler of Python's");
+        throw nb::value_error("no Python function is set for the signal");
     }
     handlers[static_cast<size_t>(number)].store(before.sa_handler);
     struct sigaction noting = before;
@@ -48,10 +48,11 @@ void note_senders(int number) {
 void bind_signals(nb::module_& module) {
     nb::module_ signals = module.def_submodule("signals", "Who sent a signal");
     signals.def("note_senders", &note_senders, "number"_a,
-                "From now on, note who sends this signal, for which signal.signal() has just set "
-                "a function; setting another ends it. Raises ValueError where it has none.");
+                "Note who sends this signal from now on. Call it after signal.signal() has set a "
+                "Python function for the signal; another call of signal.signal() ends the notes. "
+                "Raises ValueError if no function is set.");
     signals.def(
         "is_of_a_process", [](int number) { return by_process[checked(number)].load(); },
         "number"_a,
-        "Whether a process sent the last such signal that was noted, and not the kernel.");
+        "Whether a process sent the last noted signal of this number; if not, the kernel did.");
 }

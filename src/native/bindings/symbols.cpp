@@ -98,7 +98,7 @@ void bind_code(nb::module_& m) {
                 "Bytes from the start of the function that is not inlined")
         .def_ro("inlined", &symbols::Frame::inlined)
         .def_ro("entry_line", &symbols::Frame::entry_line,
-                "Where the function that is not inlined begins; 0 for other addresses than its "
+                "Where the function that is not inlined begins; 0 for addresses other than its "
                 "first, and when unknown")
         .def_prop_ro(
             "call_notes", [](const symbols::Frame& self) { return text(self.call_notes); },
@@ -126,7 +126,7 @@ void bind_variables(nb::module_& m) {
         .def_ro("line", &symbols::FrameVariable::line)
         .def_prop_ro(
             "base", [](const symbols::FrameVariable& self) { return static_cast<int>(self.base); },
-            "What `offset` is counted from: FramePlace::Base of replay.h")
+            "The place from which `offset` is counted: FramePlace::Base of replay.h")
         .def_ro("offset", &symbols::FrameVariable::offset)
         .def_ro("size", &symbols::FrameVariable::size);
 }
@@ -134,7 +134,8 @@ void bind_variables(nb::module_& m) {
 }  // namespace
 
 void bind_symbols(nb::module_& module) {
-    nb::module_ m = module.def_submodule("symbols", "What a recorded program's addresses mean");
+    nb::module_ m =
+        module.def_submodule("symbols", "The meaning of the addresses of a recorded program");
 
     bind_code(m);
     bind_variables(m);

@@ -33,7 +33,8 @@ struct CallFrameRule {
 };
 static_assert(sizeof(CallFrameRule) == sizeof(uint64_t));
 
-// At the first instruction of a function, and anywhere in one that does not change the stack.
+// The rule at the first instruction of a function, and in all of a function that does not change
+// the stack.
 inline constexpr CallFrameRule kAtFunctionStart{static_cast<int32_t>(-kReturnOffset), 0,
                                                 FrameAddress::kFromStackPointer,
                                                 SavedFramePointer::kSame};

@@ -10,7 +10,8 @@ namespace numascape {
 namespace {
 
 constexpr uint32_t kTries = 16;
-// Marks a rule as read; no valid saved frame pointer has this kind.
+// This bit marks a rule that was read, because the rule itself may be 0. It is the highest bit of
+// CallFrameRule::saved, and no value of SavedFramePointer has it.
 constexpr uint64_t kRead = uint64_t{1} << 63;
 
 }  // namespace

@@ -44,7 +44,7 @@ class CallFrameRules {
 
     Entry* entries_ = nullptr;
     Module* modules_ = nullptr;
-    std::atomic<uint32_t> modules_used_ = 0;  // entries behind these are free
+    std::atomic<uint32_t> modules_used_ = 0;  // later entries are free
 };
 
 }  // namespace numascape

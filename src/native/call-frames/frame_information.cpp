@@ -21,8 +21,8 @@ uint64_t entry_end(uint64_t& at) {
     return from.failed() || bytes == 0 || bytes == kLengthIn64Bits ? 0 : at + bytes;
 }
 
-// "zR" and the like: each letter says what follows. False if the entry is for signal handlers'
-// frames, or is not understood.
+// Reads the letters "zR" and the like: each says what follows. False if the entry is for the frames
+// of signal handlers, or if a letter is unknown.
 bool read_augmentation(ProgramBytes& from, const char (&letters)[8], CommonEntry& common) {
     const uint64_t bytes = from.unsigned_number();
     const uint64_t end = from.position() + bytes;

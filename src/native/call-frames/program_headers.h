@@ -10,11 +10,11 @@
 
 namespace numascape {
 
-// Where parts of a module are, whose ELF header is mapped at `start`.
+// The places of some parts of the module whose ELF header is mapped at `start`.
 struct ProgramHeaders {
     uint64_t bias = 0;     // address of a part - its address in the file
     uint64_t frames = 0;   // .eh_frame_hdr; 0: none
-    uint64_t dynamic = 0;  // its Elf64_Dyn; 0: none
+    uint64_t dynamic = 0;  // the array of Elf64_Dyn; 0: none
 };
 
 // False if there is no ELF header. The module's memory may hold anything.

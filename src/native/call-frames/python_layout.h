@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the fields of CPython's structures are, in bytes from their start: of its builds for 64-bit
-// Linux with a GIL. The numbers are from CPython's headers (Include/internal), by offsetof.
+// The offsets of the fields of CPython's structures, in bytes, for builds with a GIL for 64-bit
+// Linux. The numbers are from CPython's headers (Include/internal), by offsetof.
 #pragma once
 
 #include <cstdint>

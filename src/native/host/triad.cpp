@@ -43,8 +43,9 @@ using namespace numascape::host;
 
 namespace {
 
-// A barrier in memory that all workers share, initially zero. Sense: the number of the round. A
-// worker that waits long sleeps, because with more workers than CPUs it would slow down the others.
+// A barrier in memory that all workers share, initially zero. `meeting` is the number of the round.
+// A worker that waits long sleeps, because with more workers than CPUs it would slow down the
+// others.
 struct Barrier {
     static constexpr int kYields = 10'000;
     static constexpr std::chrono::microseconds kSleep{50};
@@ -111,12 +112,12 @@ Request parse(int argc, char** argv) {
     return request;
 }
 
-// Open MPI's, MPICH's and Intel's, Slurm's.
+// The variables of Open MPI, of PMIx, of MPICH and Intel MPI, and of Slurm.
 unsigned rank_of_this_process() {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         if (const char* value = std::getenv(name)) return number<unsigned>(value);
     }
-    throw std::runtime_error("the MPI launcher does not tell a process its rank");
+    throw std::runtime_error("the MPI launcher does not tell this process its rank");
 }
 
 Barrier* shared_barrier(const std::string& path) {

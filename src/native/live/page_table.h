@@ -12,8 +12,7 @@
 namespace numascape::live {
 
 inline constexpr std::uint64_t kPage = 4096;
-// What one entry of a page table maps beside single pages, which have 4 KiB: a transparent huge
-// page.
+// The size of a transparent huge page, for which a page table has one entry.
 inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 enum PageFlags : std::uint8_t {

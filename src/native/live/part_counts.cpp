@@ -24,15 +24,15 @@ using Counts = std::map<Key, std::uint64_t>;
 struct Piece {
     std::uint32_t part;
     Part range;
-    std::uint64_t weight;  // how many pages each of its pages stands for
+    std::uint64_t weight;  // each page of the range stands for this many pages
 };
 
 std::uint64_t step(const PageRun& run, std::uint64_t page_bytes) {
     return (run.flags & kHuge) != 0 ? std::max(page_bytes, kHugePage) : page_bytes;
 }
 
-// Adds one window of each `every` windows. Its place among them changes, so that no regular pattern
-// of pages is missed. Parts of few windows are looked at whole.
+// Adds one window of each group of `every` windows. Its place in the group changes, so that no
+// regular pattern of pages is missed. An incomplete group is added completely.
 void add_windows(std::uint32_t number, const Part& part, unsigned every,
                  std::vector<Piece>& pieces) {
     const std::uint64_t group = kWindow * every;

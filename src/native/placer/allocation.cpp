@@ -57,7 +57,7 @@ using namespace numascape::placer;
 #pragma GCC visibility push(default)
 extern "C" {
 
-// The two ways in and out of placed blocks; the binary recorder knows them by their names.
+// These two functions allocate and free placed blocks. The binary recorder finds them by name.
 [[gnu::noinline]] void* numascape_placer_allocate(std::size_t bytes, std::size_t alignment,
                                                   std::uint32_t rule) {
     const std::uint64_t mapped = page_up(bytes);

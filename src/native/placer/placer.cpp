@@ -126,8 +126,8 @@ void after_fork_in_child() {
 [[gnu::constructor]] void begin() {
     real();
     find_program_starts();
-    // The linker ignores LD_PRELOAD for programs that run with another user's rights. Even if it
-    // did not, the plan belongs to this user.
+    // The linker ignores LD_PRELOAD for programs that run with another user's rights. If the
+    // library is loaded nevertheless, the plan is not applied, because it belongs to this user.
     if (getauxval(AT_SECURE) != 0) return;
     const bool has_plan = plan.open();
     constexpr const char* kNames[] = {kPlanVariable};

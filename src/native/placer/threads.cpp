@@ -148,7 +148,7 @@ void place_stack(std::uint32_t order) {
 // there, by the kernel, and by the first functions of the thread.
 void bring_stack(std::uint64_t top) {
     if (own == nullptr || own->rule == kNone) return;
-    // In a larger range, the control block is not on the stack.
+    // If the range is larger, the control block is not on this stack.
     constexpr std::uint64_t kMaxBytes = 16 * kPageBytes;
     const auto begin = page_down(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
     const auto end = page_up(top + 1);

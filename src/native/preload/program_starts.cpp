@@ -53,7 +53,8 @@ int become(Strings environment, Run run) {
     return result;
 }
 
-// While the C library itself starts a program, with `environ`.
+// Runs a function of the C library that starts a program with `environ`. While it runs, `environ`
+// is the merged environment.
 template <typename Run>
 auto with_environ(Run run) {
     char** const before = environ;

@@ -44,7 +44,7 @@ def objective(
     mapping: NDArray[np.uint32],
     options: Mapping[str, float | bool | tuple[str, ...]],
 ) -> tuple[float, float, float, float]:
-    """What incumbent minimises: excess of migrations, of memory, over other caps, cost."""
+    """The values that incumbent minimises: excess of migrations, memory, other caps; cost."""
 
 def check_core_memory(problem: Problem) -> None:
     """Raises BalanceError if no mapping can keep the limits of the cores' memory."""
