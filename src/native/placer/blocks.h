@@ -47,7 +47,7 @@ bool any_blocks();
 // it may miss what other threads allocate and free at the same time.
 void for_each_block(void (*visit)(Block&));
 
-// Around a fork, so that no other thread is in the middle of a change.
+// Called before and after a fork, so that no other thread is in the middle of a change.
 void lock_blocks();
 void unlock_blocks();
 

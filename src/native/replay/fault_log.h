@@ -48,7 +48,7 @@ enum class FaultKind : uint32_t {
     kNoAccess,
 };
 
-// Most pages of one entry.
+// The largest number of pages of one entry.
 inline constexpr uint64_t kMaxFaultPages = 1 << 15;
 
 struct FaultEntry {
@@ -80,7 +80,7 @@ struct Fault {
 struct FaultLog {
     uint64_t lost = 0;
     uint64_t hinting_counted = 0;  // by the kernel, of all processes, while it was looked
-    uint64_t without_access = 0;   // samples of the clock
+    uint64_t without_access = 0;   // samples of the clock without a known access
     std::vector<Fault> faults;     // in order of time
 };
 

@@ -26,11 +26,11 @@ class OwnerCounts {
         }
     }
 
-    // Whose accesses.
+    // The thread and the phase whose accesses are counted.
     struct Counter {
         uint32_t thread;
         uint32_t phase;
-        bool of_lines;  // counts are of lines instead: see CountsFlags
+        bool of_lines;  // the counts are of lines: see CountsFlags
     };
     // `time`: when the counts left the tables.
     void count(uint32_t page, Counter by, CountPair counts, uint64_t time);

@@ -160,7 +160,7 @@ std::optional<PageOwners::Mapping> PageOwners::mapping_at(uint32_t page) const {
 bool PageOwners::lengthen(uint64_t start, uint64_t bytes) {
     const auto owner = mappings_.find(window_page(start));
     const uint64_t end = start + bytes;
-    // Not a mapping that only has the same position in the window.
+    // Another mapping may have the same position in the window.
     if (!owner || start - owners_.start[*owner] >= owners_.bytes[*owner] ||
         (start >> kWindowBits) != (end - 1) >> kWindowBits) {
         return false;
@@ -248,7 +248,7 @@ std::optional<uint32_t> PageOwners::sole(uint32_t page) const {
     return sole_below(page);
 }
 
-// Without the parts of regions.
+// Like sole(), but regions that have only a part of the page are ignored.
 std::optional<uint32_t> PageOwners::sole_below(uint32_t page) const {
     if (const auto region = regions_.at(page)) {
         return region;

@@ -73,7 +73,7 @@ class PageOwners {
     std::optional<Mapping> mapping_at(uint32_t page) const;
     // The mapping at `start` is now `bytes` long. False if there is none.
     bool lengthen(uint64_t start, uint64_t bytes);
-    // Whatever is there.
+    // Ends the mappings, modules, blocks and regions on the pages.
     void unmap(WindowPages pages);
     void unmap_beyond_window(uint64_t start, uint64_t bytes);
 

@@ -23,7 +23,7 @@ class PageShares {
         uint32_t owner;
         double weight;
         PageParts parts;  // of the page, where it was
-        // When, if this is known: of blocks of at least a page.
+        // When it was there. This is known only for blocks of at least a page.
         uint64_t begin = 0;
         uint64_t end = kAlive;
 
@@ -54,8 +54,8 @@ class PageShares {
     static double ticks(uint64_t since, uint64_t until) {
         return until > since ? static_cast<double>(until - since) : 1.0;
     }
-    // Those of `shares` that may own the parts of the page that were used at `time`, with their
-    // weights at that time. `shares` are for an interval of `length` ticks.
+    // The shares that may own the parts of the page that were used at `time`, with their weights
+    // at that time. `shares` are for an interval of `length` ticks.
     static std::vector<Share> narrow(const std::vector<Share>& shares, const PageParts& used,
                                      uint64_t time, double length);
     // All owners that ever had a part of the page, each once.

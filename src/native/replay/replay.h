@@ -260,7 +260,7 @@ struct Replay {
     HintingColumns hinting;
     std::vector<std::string> paths;  // 0 is ""
     std::unordered_map<uint64_t, CallStack> call_stacks;
-    // Of the call stacks in which Python functions are executed: those, innermost first.
+    // For call stacks in which Python functions are executed: these functions, innermost first.
     std::unordered_map<uint64_t, std::vector<PythonFrameEntry>> python_stacks;
     std::unordered_map<uint64_t, PythonFunction> python_functions;
     std::unordered_map<uint64_t, RegionName> region_names;

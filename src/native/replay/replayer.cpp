@@ -84,7 +84,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
     apply_faults(kForever);
 }
 
-// Which pages will have several owners.
+// Notes which pages will have several owners.
 void Replayer::expect_owners(const RecordView& record) {
     if (record.type() == RecordType::kAlloc && PageOwners::can_have(record.as<AllocRecord>())) {
         owners_.expect(record.as<AllocRecord>());

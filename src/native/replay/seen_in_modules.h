@@ -11,8 +11,8 @@
 
 namespace numascape {
 
-// Which parts of pages of executables and libraries samples saw in use. This shows which variables
-// were used.
+// The parts of pages of executables and libraries that samples saw in use. They show which
+// variables were used.
 class SeenInModules {
   public:
     void add(uint32_t owner, uint32_t page, const SampleRecord& sample) {

@@ -23,13 +23,13 @@ class StackFrameVariables {
     // `places` must exist as long as this object.
     explicit StackFrameVariables(const FramePlaces& places) : places_(places) {}
 
-    // Those of at least a page that lie in the frame of a StackFrameRecord.
+    // The variables of at least a page that lie in the frame of a StackFrameRecord.
     std::vector<Extent> variables(const RecordView& record) const;
     // The thread-local variables of a thread.
     std::vector<Extent> thread_variables(uint64_t thread_pointer) const;
-    // The owner is a variable of the frame that ends at this address.
+    // Notes that the owner is a variable of the frame that ends at this address.
     void began(uint64_t frame_end, uint32_t owner) { owners_[frame_end].push_back(owner); }
-    // The owners in the frame, which is gone.
+    // Returns the owners in the frame, and forgets them: the frame is gone.
     std::vector<uint32_t> take(uint64_t frame_end);
 
   private:

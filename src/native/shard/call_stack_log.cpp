@@ -13,7 +13,7 @@ constexpr size_t kCopiedBytes = 4096;  // on the current stack, which may be the
 constexpr uint32_t kSeenEntries = 1 << 20;
 constexpr uint32_t kPlaces = 1 << 14;
 constexpr uint16_t kCopiesPerPlace = 256;
-constexpr uint32_t kSteps = 1024;  // through a recursive function
+constexpr uint32_t kSteps = 1024;  // more than frames: recursive calls count as one frame
 // Set in the key of a rule for the address of the called function. The same address may also be a
 // return address: that of a call that is the last instruction of the previous function.
 constexpr uint64_t kItself = uint64_t{1} << 63;

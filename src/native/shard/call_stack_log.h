@@ -96,7 +96,7 @@ class CallStackLog {
         uint64_t start = ~uint64_t{0};
         uint64_t bytes = 0;
     };
-    static constexpr uint64_t kLibraries = uint64_t{1} << 46;  // from here upwards
+    static constexpr uint64_t kLibraries = uint64_t{1} << 46;  // they lie from this address upwards
 
     ShardWriter& shard_;
     CallFrameRules rules_;

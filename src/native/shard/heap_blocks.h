@@ -35,7 +35,7 @@ class HeapBlocks {
     uint64_t drop(ThreadRecorder& recorder, uint64_t address);
     void write_live(ThreadRecorder& recorder, uint64_t time);
     void after_fork() { lock_.reset(); }
-    // Around a fork, if the fork is known beforehand.
+    // Called before and after a fork, if the fork is known beforehand.
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
     // u32 by window page, not zero where a block of a page or more begins.

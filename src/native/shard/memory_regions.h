@@ -25,7 +25,7 @@ class MemoryRegions {
     void memory_ends(uint64_t start, uint64_t bytes);
     void write_live(ThreadRecorder& recorder, uint64_t time);
     void after_fork() { lock_.reset(); }
-    // Around a fork, if the fork is known beforehand.
+    // Called before and after a fork, if the fork is known beforehand.
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
     // Frees the memory, when the program is not recorded any more.

@@ -23,7 +23,7 @@ class PhaseChoice {
     // still lasts.
     uint64_t follow_clock(ThreadRecorder& recorder, uint64_t session_begin, uint64_t every_ns);
     void after_fork(ThreadRecorder& self);
-    // Around a fork, if the fork is known beforehand.
+    // Called before and after a fork, if the fork is known beforehand.
     void lock() { lock_.lock(); }
     void unlock() { lock_.unlock(); }
     // Frees the memory, when no thread counts any more.

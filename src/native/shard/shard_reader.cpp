@@ -209,7 +209,7 @@ void ShardReader::visit_entries(uint64_t at, std::span<const PageCounter> entrie
             continue;
         }
         if (position < kCounters) {
-            // Of ended threads too.
+            // These counters also include ended threads.
             visitor.counter({kCounters - 1 - static_cast<uint32_t>(position),
                              thread,
                              phase,

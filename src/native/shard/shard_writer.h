@@ -107,7 +107,8 @@ class ShardWriter {
     bool reopen_after_fork(ThreadRecorder& self, int shard_file, int tables_file,
                            const char* program, const char* parent);
 
-    // How a file grows; negative on failure. By default directly, within the process' limit.
+    // The function that lets a file grow; it returns a negative number on failure. By default, a
+    // file grows within the limit of the process.
     using GrowFile = long (*)(int file, uint64_t bytes);
     void grow_files_by(GrowFile grow) { grow_file_ = grow; }
 
@@ -117,13 +118,13 @@ class ShardWriter {
         wide_vectors_ = CacheModel::wide_vectors_here();
         shared_lines_.open(shape.line_bits);
     }
-    // Not open without modelled caches, or if the process may not reserve enough address space.
+    // They are not open without modelled caches, or if there is not enough address space.
     const SharedLines& shared_lines() const { return shared_lines_; }
     const CacheShape& cache_shape() const { return cache_shape_; }
 
     // A recorder for the calling thread; null only when out of memory.
     ThreadRecorder* start_thread(uint64_t stack_start, uint64_t stack_end);
-    // Where the thread's thread-local variables are, as soon as this is known, or changes.
+    // Records where the thread-local variables are. Called when this is known, and when it changes.
     void log_thread_pointer(ThreadRecorder& self, uint64_t pointer);
     // A recorder that only writes records. It is for a thread that is not counted and does not
     // belong to the program. Null only when out of memory.
@@ -243,7 +244,7 @@ class ShardWriter {
     // False in a child of vfork, which has its parent's memory.
     bool is_of_this_process() const;
 
-    // Around a fork: nothing that the lock guards is half changed in the child.
+    // Called before and after a fork, so that the child has no half-made change.
     void lock() { registry_lock_.lock(); }
     void unlock() { registry_lock_.unlock(); }
 

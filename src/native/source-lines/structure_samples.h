@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From samples of owners to samples of structures.
+// Turns samples of owners into samples of structures.
 #pragma once
 
 #include <cstddef>

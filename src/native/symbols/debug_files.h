@@ -15,7 +15,7 @@ int find_local_debug_file(Dwfl_Module* module, void** userdata, const char* modu
                           Dwarf_Addr base, const char* file_name, const char* debuglink_file,
                           GElf_Word debuglink_crc, char** debuginfo_file_name);
 
-// Where separate debug information of an ELF file may be, there or not.
+// The paths where separate debug information of an ELF file may be. The files need not exist.
 std::vector<std::string> debug_file_candidates(Elf* elf, const std::string& path,
                                                const std::string& build_id);
 

@@ -112,11 +112,11 @@ std::string demangle(std::string_view mangled) {
     return std::string(without_signature(name));
 }
 
-// What follows the function in the name that gcc gives to an outlined region of OpenMP. For a
+// In the name that gcc gives to an outlined region of OpenMP, this text follows the function. For a
 // reader, these regions are functions of their own: "main._omp_fn.0", "Grid::fill._omp_fn.1".
 constexpr std::string_view kOutlinedRegion = "._omp_fn.";
 
-// "table.1234", "solve.constprop.0": what follows the first dot is the compiler's. gfortran's
+// "table.1234", "solve.constprop.0": the compiler adds the first dot and the rest. gfortran's
 // constants ("A.17.6") have no name but their number.
 std::string_view without_compiler_suffix(std::string_view name) {
     const std::size_t dot = name.find('.', 1);

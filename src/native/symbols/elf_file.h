@@ -31,7 +31,7 @@ FileDescriptor open_regular_file(const std::string& path);
 // error and not SIGBUS. nullptr when it is no 64-bit ELF file for this machine's architecture.
 Elf* open_elf(int fd);
 
-// What a file's loadable segments cover, in addresses of the file.
+// The addresses that a file's loadable segments cover, as they are in the file.
 struct SegmentRange {
     std::uint64_t start;  // of the first, rounded down to its alignment as libdwfl does
     std::uint64_t end;    // one past the last byte in memory, zero-initialised data included
@@ -43,7 +43,7 @@ std::optional<SegmentRange> segment_range(Elf* elf);
 // The thread-local variables of an executable in the memory of each thread.
 struct ThreadSegment {
     std::uint64_t bytes;
-    std::uint64_t below_pointer;  // where it begins: so many bytes below the thread pointer
+    std::uint64_t below_pointer;  // it begins this many bytes below the thread pointer
 };
 
 // nullopt without thread-local variables.

@@ -63,7 +63,7 @@ std::optional<Place> evaluate(const Dwarf_Op* operations, std::size_t count,
     return place;
 }
 
-// Of a list of locations, all must be the same.
+// The place that the attribute gives. If it is a list of locations, all must be the same.
 std::optional<Place> place_of(Dwarf_Die& die, unsigned attribute_name,
                               const std::optional<Place>& frame_base) {
     Dwarf_Attribute attribute;
@@ -77,7 +77,7 @@ std::optional<Place> place_of(Dwarf_Die& die, unsigned attribute_name,
     std::size_t count = 0;
     while ((position = dwarf_getlocations(&attribute, position, &base, &low, &high, &operations,
                                           &count)) > 0) {
-        // A register holds the variable itself, and not where it is.
+        // A register holds the value of the variable, not its address.
         const bool is_register = attribute_name == DW_AT_location && count == 1 &&
                                  operations[0].atom >= DW_OP_reg0 &&
                                  operations[0].atom <= DW_OP_reg31;
@@ -131,9 +131,9 @@ bool is_of_fortran(Dwarf_Die& die) {
     }
 }
 
-// Calls `visit(variable, function)` for each variable in a function. Not for parameters: those of
-// the function itself are in its caller's frame, and those of inlined functions are variables of
-// others.
+// Calls `visit(variable, function)` for each variable in a function, but not for parameters: those
+// of the function itself are in its caller's frame, and those of inlined functions are variables of
+// other functions.
 template <typename Visit>
 void each_variable(Dwarf_Die& scope, Dwarf_Die& function, int depth, const Visit& visit) {
     if (depth > kDeepestScope) return;

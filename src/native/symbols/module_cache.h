@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was read from the symbols and the debug information of a file, kept for later recordings.
+// Keeps what was read from the symbols and the debug information of a file for later recordings.
 //
 // A folder has one file for each program or library:
 //

@@ -29,8 +29,9 @@ class PlaceCollector {
   public:
     explicit PlaceCollector(IsLibrary is_library) : is_library_(std::move(is_library)) {}
 
-    // The innermost of `frames` that is not a library's, or else the innermost: if a library's
-    // template was inlined, the program's own line is more useful. Unknown addresses are alike.
+    // Adds the innermost of `frames` that is not a library's, or else the innermost: if a library's
+    // template was inlined, the program's own line is more useful. Unknown addresses have one
+    // place.
     void add(const std::vector<Frame>& frames);
     Places take() { return std::move(places_); }
 

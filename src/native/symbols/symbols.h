@@ -58,7 +58,7 @@ struct Global {
     std::uint32_t line = 0;
 };
 
-// What an address in a frame is counted from.
+// The place from which an address in a frame is counted.
 enum class FrameBase : std::uint8_t {
     kFrameAddress,  // DWARF's canonical frame address
     kFramePointer,
@@ -88,10 +88,9 @@ using Registers = std::array<std::uint64_t, kDwarfRegisters>;
 // Answers are cached, so that asking again for an address costs a hash lookup. Not thread-safe.
 class Symbols {
   public:
-    // Of two modules that overlap in memory the first one wins; several entries of one file with
-    // one load bias (segments) count as one module.
-    // What is read from a file is kept in the folder `cache`, unless this is empty: see
-    // module_cache.h.
+    // If two modules overlap in memory, only the first one counts. Several entries of one file with
+    // one load bias (segments) are one module. Keeps what is read from a file in the folder
+    // `cache`, unless this is empty: see module_cache.h.
     explicit Symbols(std::vector<Module> modules, std::string cache = {});
     ~Symbols();
     Symbols(const Symbols&) = delete;
@@ -112,7 +111,7 @@ class Symbols {
                                       std::span<const std::byte> stack, std::size_t limit = 64);
 
     // All variables with static storage of all modules in order of their addresses, without
-    // overlap: of aliases one is chosen. Thread-local variables are left out.
+    // overlap: only one of several aliases is there. Thread-local variables are left out.
     std::vector<Global> globals();
 
     // The variables for which the instruction at `pc` makes room on the stack. `of_data`: it is not

@@ -78,7 +78,8 @@ bool Unwinder::is_described(Dwarf_Addr pc) const {
     return false;
 }
 
-// From the start of a function. False if the first word of the stack is no return address.
+// Steps from the start of a function to its caller. False if the first word of the stack is no
+// return address.
 bool Unwinder::step_to_caller() {
     Dwarf_Word caller = 0;
     if (!read_memory(nullptr, registers_[kStackPointer], &caller, this)) return false;
