@@ -39,7 +39,7 @@ class segment_iterator {
 
   public:
     using iterator_concept = std::random_access_iterator_tag;
-    using iterator_category = std::input_iterator_tag;  // *it is no reference
+    using iterator_category = std::input_iterator_tag;  // *it is not a reference
     using value_type = std::span<T>;
     using difference_type = std::ptrdiff_t;
     using reference = std::span<T>;

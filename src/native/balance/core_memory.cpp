@@ -9,7 +9,7 @@ namespace numascape::balance {
 
 namespace {
 
-// Bytes that rounding may be wrong by, relative to the limit.
+// The largest error of rounding, relative to the limit.
 constexpr double kRounding = 1e-12;
 
 std::string with_unit(double bytes) {

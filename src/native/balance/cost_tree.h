@@ -19,7 +19,7 @@ class CostTree {
 
     struct Level {
         std::vector<std::uint32_t> group_of_core;
-        // Of each group: its group on the level above (0 on the first level), and its number among
+        // For each group, its group on the level above (0 on the first level), and its number among
         // the children of that group.
         std::vector<std::uint32_t> parent, place;
         // The mean cost of messages between different groups with the same parent.
@@ -28,7 +28,7 @@ class CostTree {
         bool one_cost = true;
         std::size_t groups() const { return parent.size(); }
     };
-    // From the coarsest. On the last one, each core is a group.
+    // The levels from the coarsest. On the last one, each core is a group.
     const std::vector<Level>& levels() const { return levels_; }
     // The cores such that those of each group follow each other, in the order of groups.
     std::vector<Core> cores() const;

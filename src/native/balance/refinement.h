@@ -8,8 +8,8 @@
 namespace numascape::balance {
 
 // Moves items away from cores that take too long. Items whose move costs least per second come
-// first. Each goes to the best core with room. If no core has room, it goes to a core that remains
-// shorter than its own core was. After that, exchanges of two items reduce the rest.
+// first. Each goes to the best core with room. If no core has room, it goes to a core that then
+// takes less time than the item's own core did. After that, exchanges of two items reduce the rest.
 void shorten_cores(SearchState& state, const TimeLimit& limit);
 
 // Moves items away from nodes whose memory is exceeded. Then moves tasks, or all tasks of a core

@@ -76,7 +76,7 @@ class SearchState {
 
     // The objective.
     double cost() const { return goal_.communication_weight * communication_ + paid_; }
-    // The excess over the caps: seconds for cores that are too long, shares for the other caps.
+    // The excess over the caps: seconds for cores that take too long, shares for the other caps.
     double overtime() const { return overtime_; }
     double excess() const;
     // The same for the caps on migrations, which staying at home always keeps.

@@ -31,7 +31,7 @@ class Memory {
         bytes_ = tensor_.nbytes();
     }
     ~Memory() {
-        PyBuffer_Release(&view_);  // does nothing without one
+        PyBuffer_Release(&view_);  // does nothing if the object gave none
     }
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;

@@ -9,8 +9,8 @@ namespace numascape {
 
 namespace {
 
-// What an ArrowSchema or ArrowArray points to. Each child has its own, because its receiver may
-// move it away from its parent.
+// The memory to which an ArrowSchema or ArrowArray points. Each child has memory of its own,
+// because its receiver may move it away from its parent.
 struct SchemaMemory {
     std::string name;
     std::vector<ArrowSchema> fields;
@@ -19,7 +19,7 @@ struct SchemaMemory {
 
 struct ArrayMemory {
     std::shared_ptr<void> values;
-    std::array<const void*, 2> buffers{};  // the validity bitmap, which is not there; the values
+    std::array<const void*, 2> buffers{};  // no validity bitmap; the values
     std::vector<ArrowArray> fields;
     std::vector<ArrowArray*> children;
 };

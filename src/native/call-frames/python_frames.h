@@ -26,7 +26,7 @@ struct PythonText {
     uint32_t width = 1;
 };
 
-// What a code object says about its function.
+// The information of a code object about its function.
 struct PythonCode {
     uint16_t version = 0;  // of Python: 0x30b is 3.11
     uint32_t first_line = 0;
@@ -48,7 +48,8 @@ class PythonFrames {
     void remove_module(uint64_t start);
     bool is_loaded() const { return runtime_.load(std::memory_order_acquire) != 0; }
     // Fills `found` with the functions that the thread `os_tid` executes, innermost first, at most
-    // `wanted`. Returns how many; 0 if it executes none. `state` is for this thread, first 0.
+    // `wanted`. Returns how many; 0 if it executes none. `state` belongs to this thread; it begins
+    // as 0.
     uint32_t walk(uint32_t os_tid, uint64_t& state, uint32_t wanted,
                   PythonFrame (&found)[kMax]) const;
     // False if there is no code object at this address.

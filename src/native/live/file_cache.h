@@ -10,8 +10,8 @@ namespace numascape::live {
 
 // Maps a whole file for reading, and those of its pages that are in memory. No page is read into
 // memory. Throws std::system_error: EPERM if the kernel does not report which pages are in memory,
-// because the user neither owns the file nor may write it, EINVAL if it is empty or no regular
-// file.
+// because the user neither owns the file nor may write it; EINVAL if the file is empty, or not a
+// regular file.
 class CachedFile {
   public:
     explicit CachedFile(const std::string& path);

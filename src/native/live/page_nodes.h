@@ -18,7 +18,7 @@ inline constexpr int kNotTried = -4096;
 // ended).
 void query_nodes(int pid, std::span<const std::uint64_t> addresses, std::span<int> nodes);
 
-// Moves the pages to `nodes`; of each, the result is its node, a negative errno or kNotTried.
+// Moves the pages to `nodes`. The result of a page is its node, a negative errno or kNotTried.
 // `all`: also pages that other processes map (CAP_SYS_NICE). Returns 0, or the errno of the call.
 int move_pages(int pid, std::span<const std::uint64_t> addresses, std::span<const int> nodes,
                bool all, std::span<int> results);

@@ -11,9 +11,9 @@ namespace numascape::machine {
 namespace {
 
 // Each vector of a thread begins a little later in its page than the previous one. At the same
-// place, the vectors would compete for the same cache sets. A little earlier, a load would seem to
-// depend on an unfinished store, because the processor compares the last 12 bits of their
-// addresses.
+// place, the vectors would compete for the same cache sets. If it began a little earlier, a load
+// would seem to depend on an unfinished store, because the processor compares the last 12 bits of
+// their addresses.
 constexpr std::size_t kSkew = 5 * kLine;
 constexpr std::size_t kPage = 4096;
 

@@ -33,7 +33,7 @@ void answer(const Line& from, Line& to) {
     }
 }
 
-// Seconds per round trip, over this many.
+// The mean seconds of a round trip, over this many round trips.
 double exchange(Line& to, const Line& from, std::uint64_t& number, std::uint64_t rounds) {
     const auto begin = Clock::now();
     for (std::uint64_t end = number + rounds; number < end;) {

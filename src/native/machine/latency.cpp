@@ -34,7 +34,8 @@ class Chaser {
         while (time() < seconds || time() < seconds) steps_ *= 2;
     }
 
-    // Samples in ns per step, without those during which another program ran on this CPU.
+    // Takes samples in ns per step. Repeats those during which another program ran on this CPU,
+    // until Effort::tries is reached: then they count.
     void take(const Effort& effort, Point& point) {
         unsigned spare = effort.samples * (Effort::tries - 1);
         while (point.samples.size() < effort.samples) {

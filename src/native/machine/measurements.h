@@ -20,7 +20,8 @@ namespace numascape::machine {
 struct Effort {
     unsigned samples = 15;
     double sample_s = 0.002;
-    // An interrupted sample is repeated, at most this many times per wanted sample.
+    // Interrupted samples are repeated. At most this many samples are taken per wanted sample, on
+    // average.
     static constexpr unsigned tries = 4;
 };
 
@@ -38,8 +39,8 @@ struct Setting {
 struct Point {
     double at = 0;
     std::vector<double> samples;  // ns of a load, or GB/s
-    double load_gb_s = 0;         // what the load moved meanwhile
-    unsigned interrupted = 0;     // samples that were taken again; those that stay are in it too
+    double load_gb_s = 0;         // GB/s that the load moved meanwhile
+    unsigned interrupted = 0;     // interrupted samples, repeated or not
 };
 
 // Called once before the points, and then with each point when it is ready.

@@ -12,7 +12,7 @@
 
 namespace numascape::placer {
 
-// The map of blocks has its pages, because a system call may have removed some of them.
+// A placed block. The map of blocks has its present pages: a system call may have removed some.
 struct Block {
     Placed placed;
     std::uint64_t mapped_bytes;  // 0: not ours to unmap (a variable, a mapping, a stack)

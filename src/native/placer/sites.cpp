@@ -85,7 +85,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
     return stack.answer != 0 || stack.count == kDeepest ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-// What is known of the stack of the calling thread.
+// Walks the stack of the calling thread, until the answer is known.
 void find_stack(CallStack& stack, bool is_mapping) {
     stack.count = 0;
     stack.answer = 0;

@@ -25,7 +25,7 @@ extern "C" void* __libc_stack_end;  // of the dynamic linker: where main's stack
 namespace numascape::placer {
 namespace {
 
-// What is known of a thread that runs.
+// A thread that runs.
 struct Thread {
     std::uint32_t id;    // 0: the entry is free
     std::uint32_t rule;  // the rule for the thread; kNone: the plan does not name it
@@ -341,7 +341,7 @@ int pthread_setname_np(pthread_t handle, const char* name) {
     const int status = real().pthread_setname_np(handle, name);
     if (status == 0 && the_plan != nullptr && !is_silent) {
         Thread* thread = find(handle);
-        // Its creator may name a thread before it has begun.
+        // The creator of a thread may set its name before the thread has begun.
         for (int tries = 0; thread == nullptr && tries < 1000; ++tries) {
             os::yield();
             thread = find(handle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The environment variables of a preloaded library do not belong to the program. The program does
-// not see them. The programs that it executes get them, whatever environment it passes.
+// not see them. The programs that it executes get them, even if it passes another environment.
 #pragma once
 
 #include <cstddef>

@@ -167,7 +167,7 @@ struct ThreadRow {
     uint64_t end;  // 0: lived to the end
     std::string name;
     std::vector<uint32_t> cpus;  // seen on, in the order of records
-    uint32_t first_cpu;          // where it began; threads bind themselves first
+    uint32_t first_cpu;          // where it began, before it was bound
 };
 struct ModuleRow {
     std::string path;

@@ -41,7 +41,7 @@ void ReplayedMappings::unmap(const RecordView& record) {
     end_regions(gone.start, gone.bytes, gone.time);
 }
 
-// After their pages are gone.
+// Must be called after their pages are gone.
 void ReplayedMappings::end_regions(uint64_t start, uint64_t bytes, uint64_t time) {
     for (const uint32_t owner : owners_.regions().within(start, bytes)) {
         owners_.end_region(owner, time);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which records change the owners of pages, and how.
+// Replays the records that change the owners of pages.
 #include <string>
 
 #include "replayer.h"

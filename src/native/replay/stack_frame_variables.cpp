@@ -42,7 +42,7 @@ std::vector<StackFrameVariables::Extent> StackFrameVariables::variables(
         const auto base = base_of(frame, place.base, probed);
         const uint64_t bytes = is_whole ? frame.start - frame.end : place.bytes;
         const uint64_t address = base.value_or(0) + static_cast<uint64_t>(place.offset);
-        // A register that does not hold what debug information says gives addresses elsewhere.
+        // If a register does not hold what debug information says, the address is elsewhere.
         const uint64_t end = frame.end - (probed ? kPageBytes : 0);
         const bool fits = base && bytes >= kPageBytes && bytes <= frame.start - end &&
                           address >= end && address <= frame.start - bytes;

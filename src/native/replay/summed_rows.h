@@ -11,7 +11,7 @@
 namespace numascape {
 
 // Sums of rows by key: each key occurs once, in order. New rows are kept unsorted in many short
-// lists. `key.list()` is the number of the list; a larger key never has a smaller one. A list is
+// lists. `key.list()` is the number of the list; a larger key never has a smaller number. A list is
 // sorted and summed whenever it has grown by half. Short lists are sorted in the processor's cache,
 // and need little memory beside their own.
 template <typename Key, typename Sum>

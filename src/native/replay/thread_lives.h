@@ -30,7 +30,8 @@ class ThreadLives {
     }
 
   private:
-    std::vector<std::pair<uint64_t, int32_t>> changes_;  // by time; then: how many live from then
+    // Times, and the changes at them; after sort(), how many threads live from then on.
+    std::vector<std::pair<uint64_t, int32_t>> changes_;
 };
 
 }  // namespace numascape

@@ -44,7 +44,7 @@ struct MappedMemory {
 };
 void write_map(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
                const MappedMemory& mapped);
-// What was mapped before: a range of /proc/self/maps.
+// Records a mapping that was there before the recording: a range of /proc/self/maps.
 void write_map_before(ShardWriter& shard, ThreadRecorder& recorder, uint64_t time,
                       const MappedRange& range);
 // Records the nodes of the pages of a range of /proc/self/maps, if it may belong to the program.

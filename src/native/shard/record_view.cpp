@@ -100,7 +100,7 @@ bool python_code_agrees(const RecordView& record, uint32_t) {
            record.rest<PythonCodeRecord>().size();
 }
 
-// --- What a record of each type is.
+// --- The form of each type of record.
 
 struct RecordForm {
     RecordType type;

@@ -7,7 +7,7 @@
 namespace numascape {
 namespace {
 
-// What the program has done with a page since the kernel provided it; kWritten implies kUsed.
+// The use of a page by the program since the kernel provided the page; kWritten implies kUsed.
 enum PageUse : uint8_t { kUsed = 1, kWritten = 2 };
 
 }  // namespace

@@ -63,7 +63,7 @@ struct TransferLog {
     uint32_t logged;     // records that left the chunk for the log
 };
 
-// What system calls read and wrote for a thread; see kernel_accesses.cpp.
+// The memory that system calls read and wrote for a thread; see kernel_accesses.cpp.
 struct KernelAccessLog {
     ChunkHeader* chunk;  // this thread's kKernelAccesses chunk, null until the first
     uint32_t logged;     // records that left the chunk for the log

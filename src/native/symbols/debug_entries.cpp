@@ -25,7 +25,7 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
     return die;
 }
 
-// What a scope adds to the names of the entries in it.
+// The text that a scope adds to the names of the entries in it.
 std::string scope_name(Dwarf_Die& scope) {
     const std::string name = declared_name(scope);
     switch (dwarf_tag(&scope)) {

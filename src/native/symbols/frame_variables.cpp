@@ -169,7 +169,7 @@ FrameVariable describe(Dwarf_Die& die, Dwarf_Die& function, const Place& place,
             .size = size};
 }
 
-// Makes one of those that overlap.
+// Joins two variables that overlap into `one`.
 void join(FrameVariable& one, const FrameVariable& other) {
     const std::int64_t end = std::max(one.offset + static_cast<std::int64_t>(one.size),
                                       other.offset + static_cast<std::int64_t>(other.size));

@@ -63,7 +63,7 @@ std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
     return found;
 }
 
-// What is in .dwo files may change without the module.
+// The .dwo files may change without the module.
 bool has_split_units(LoadedModule& module) {
     Dwarf_Addr unused = 0;
     const CodeIndex* code = module.code(&unused);
@@ -111,7 +111,7 @@ bool share_granule(const FrameVariable& before, std::int64_t offset, std::uint64
            last >> kGranuleBits == offset >> kGranuleBits;
 }
 
-// Makes one of `joined` variables and the next one, which ends at `end`.
+// Adds the next variable, which ends at `end`, to `variable`, which has `joined` of them already.
 void join(FrameVariable& variable, std::size_t joined, const std::string& next, std::int64_t end) {
     variable.size = static_cast<std::uint64_t>(end - variable.offset);
     if (joined <= kMaxJoinedNames)

@@ -39,8 +39,8 @@ struct Frame {
     std::uint32_t column = 0;  // 1-based in bytes, 0 when unknown
     std::uint64_t offset = 0;  // bytes from the start of the function that is not inlined
     bool inlined = false;      // part of the code of the next frame
-    // Where the function that is not inlined begins; 0 when unknown, and for other addresses than
-    // its first. `line` is that of the first instruction, which may be a later one.
+    // Where the function that is not inlined begins; 0 when unknown, and for addresses other
+    // than its first. `line` is that of the first instruction, which may be a later one.
     std::uint32_t entry_line = 0;
     // The notes of numascape-cc, numascape-c++ and numascape-fc about the calls here: lines "SLOT
     // KNOWS ARGUMENT NAME" with tabs between (llvm-pass/names.cpp). Empty from other compilers.
