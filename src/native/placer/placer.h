@@ -49,7 +49,8 @@ long call_that_forbids_calls(long number, const long (&arguments)[6]);
 // The rule for the memory that the caller allocates; kNone if there is none.
 std::uint32_t rule_now(bool is_mapping);
 
-// Sets the policies of memory that remains, and follows it for the report.
+// Sets the policies of memory that the program keeps: a variable, a mapping or a stack. Follows it
+// for the report.
 void place_now(const Placed& placed);
 // The same for a new mapping of `mapped_bytes` whose pages are all untouched. False if the process
 // has too many mappings; nothing was done then.

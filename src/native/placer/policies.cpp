@@ -27,7 +27,7 @@ struct NodeMask {
 
 bool set_policy(std::uint64_t first, std::uint64_t end, int mode, const NodeMask& nodes,
                 bool moves) {
-    // mbind's count of bits is one more than it reads (mbind(2), "maxnode").
+    // mbind reads one bit less than its argument says (mbind(2), "maxnode").
     return os::call(SYS_mbind, static_cast<long>(first), static_cast<long>(end - first), mode,
                     reinterpret_cast<long>(nodes.words), kMaxNodes + 1,
                     moves ? MPOL_MF_MOVE : 0) == 0;

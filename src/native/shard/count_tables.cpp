@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables of page counters, one for each thread and phase. A switch of the phase gives each
-// thread another table; it reads and copies nothing, and a repeated phase uses its tables again. If
+// thread another table; it copies no counters, and a repeated phase uses its tables again. If
 // no table is free, the tables of the least recently used phase are freed: its counts become Counts
 // records, like those of a thread that ends.
 #include "os.h"

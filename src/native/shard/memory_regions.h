@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of memory that the program names (include/numascape/region.h). Which region a page
-// belongs to is decided by the replay (replay/region_pages.h). Here, the counts of the pages are
+// The parts of memory that the program names (include/numascape/region.h). The replay
+// decides to which region a page belongs (replay/region_pages.h). Here, the counts of the pages are
 // moved to the log when they get another owner, and a list of the present regions is kept for the
 // child of a fork. Regions smaller than a page are added up by page and name; they are followed
 // only where a larger one begins.
