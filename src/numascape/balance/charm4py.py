@@ -40,7 +40,7 @@ from numascape.balance.target import Target, flat_target
 from numascape.errors import NumascapeError
 
 Index = tuple[int, ...]
-# Of an element: its index, processor, seconds, messages (count and bytes by receiver), own bytes.
+# About an element: index, processor, seconds, messages (count and bytes by receiver), own bytes.
 Fact = tuple[Index, int, float, dict[Index, tuple[int, int]], int]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -50,7 +50,7 @@ def measured(method: Method) -> Method:
 
     @functools.wraps(method)
     def timed(self: MeasuredChare, *arguments: Any) -> Any:
-        if self.measured_since is not None:  # the calling method is charged
+        if self.measured_since is not None:  # called by a measured method, which is charged
             return method(self, *arguments)
         self.measured_since = time.thread_time()
         try:
@@ -65,7 +65,7 @@ def measured(method: Method) -> Method:
 class MeasuredChare(Chare):  # type: ignore[misc]
     """A chare that counts its CPU time and its messages since they were last reported."""
 
-    # When the time of the running measured entry method was last added to the load.
+    # When the running measured entry method began or was last charged; None if none runs.
     measured_since: float | None = None
     measured_load = 0.0
     # The future to complete after our migration; None if the runtime itself migrates the element.
@@ -93,7 +93,7 @@ class MeasuredChare(Chare):  # type: ignore[misc]
         self.reduce(done)
 
     def at_sync(self) -> None:
-        """Tell that this element can be balanced; resumeFromSync is called after the balancing."""
+        """Say that this element can be balanced; resumeFromSync is called after the balancing."""
         if getattr(self, "balancer", None) is None:
             raise NumascapeError("call balance_at_sync(array) before at_sync")
         self.reduce(self.balancer.balance, [self._take_measurements()], Reducer.gather)

@@ -19,7 +19,7 @@ _ROUNDING = 1 + 1e-9
 
 
 def with_memory(part: TaskGraph, graph: TaskGraph, tasks: Integers) -> TaskGraph:
-    """The part of the graph with what its tasks need while they run, and with their blocks."""
+    """`part` with the working memory and the blocks of its `tasks`, which are those in `graph`."""
     if len(graph.working):
         part = replace(part, working=graph.working[tasks])
     if not len(graph.block):
@@ -32,15 +32,15 @@ def with_memory(part: TaskGraph, graph: TaskGraph, tasks: Integers) -> TaskGraph
 
 
 def sums(places: Integers, values: Floats, size: int) -> Floats:
-    """The sum of the values of each place."""
+    """For each place, the sum of the values that are there."""
     return np.bincount(places, values, size).astype(np.float64)
 
 
 def units(graph: TaskGraph, largest: float) -> Integers:
-    """A number for each task; tasks of one block that are on one core now have the same.
+    """A number for each task; tasks with the same number should stay together.
 
-    They have this block's memory once. If a block's tasks on a core are heavier than `largest`,
-    each is on its own.
+    These are the tasks on one core that share a block: together, they need its memory once. If
+    their load is more than `largest`, each of them has its own number.
     """
     alone = np.arange(graph.tasks)
     if not len(graph.block):
@@ -72,9 +72,10 @@ def chunk_memory(graph: TaskGraph, chunk: Integers, chunks: int) -> tuple[Floats
 
 
 def group_limits(room: Floats, held: Floats) -> Floats:
-    """The memory for chunks that each group may use: half of what is left beyond an equal share.
+    """The memory that the chunks of each group may use.
 
-    A group's cores cannot be filled completely: tasks do not fit everywhere.
+    It is the group's part of the memory of all chunks, and half of the room that is then left. A
+    group's cores cannot be filled completely, because tasks do not fit everywhere.
     """
     all_room = max(float(room.sum()), 1.0)
     share = float(held.sum()) / all_room
@@ -103,9 +104,10 @@ def possible_limits(graph: TaskGraph, limits: Floats, taken: Floats) -> Floats:
 
 
 def cores_with_room(target: Target, core: Integers, held: Floats, arriving: Floats) -> Integers:
-    """A core for each arriving task: in turn, or by the room that nodes with limits have left.
+    """A core for each arriving task.
 
-    `core` and `held` are the cores of the tasks that are there, and their memory.
+    If nodes have limits of memory, cores get tasks by the room that is left; otherwise in turn.
+    `core` and `held` are the cores and the memory of the tasks that are already there.
     """
     in_turn = np.arange(len(arriving)) % target.cores
     needed = float(arriving.sum())
@@ -116,7 +118,7 @@ def cores_with_room(target: Target, core: Integers, held: Floats, arriving: Floa
     of_core = (room / np.maximum(1, np.bincount(node, minlength=target.nodes)))[node]
     if not of_core.sum():
         return in_turn
-    # The tasks fill the rooms one after the other, each to the same share.
+    # The tasks fill the cores one after the other. Each core gets the same share of its room.
     ends = np.cumsum(of_core) / of_core.sum()
     middles = (np.cumsum(arriving) - arriving / 2) / needed
     return np.minimum(np.searchsorted(ends, middles), target.cores - 1).astype(np.int64)

@@ -252,7 +252,8 @@ def _caps_by_chunk(
 ) -> tuple[Floats, Options]:
     """The bytes of each chunk's migration, and options for chunks.
 
-    With caps, they are instead the larger share of a cap that the chunk's migration needs.
+    If there are caps, the numbers are not bytes, but shares: the part of a cap that the chunk's
+    migration needs. Of the two caps, the one with the larger share counts.
     """
     size_of = sums(chunk, np.ones(graph.tasks), size)
     carried = graph.migrated_bytes if len(graph.migrated_bytes) else np.zeros(graph.tasks)

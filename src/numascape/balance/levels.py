@@ -23,10 +23,10 @@ from numascape.errors import NumascapeError
 from numascape.machine.core_latencies import CoreLatencies
 
 MAX_PLACES = 4096
-"""A target needs the square of its nodes as factors: 128 MiB."""
+"""A target has a factor for each pair of its nodes: here, these need 128 MiB."""
 _STEP: Final = 2.0
-"""Assumed: a message costs twice as much as on the next finer level. Published latencies between
-cores rise 1.3 to 5 times from a level to the next."""
+"""It is assumed that a message costs twice as much as on the next finer level. Published latencies
+between cores rise 1.3 to 5 times from a level to the next."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def named_costs(text: str) -> LevelCosts:
                 f"--level-costs {text[:60]!r} is not a list of costs such as core=0,L3=1,node=3"
             ) from None
     if NODE not in costs:
-        raise NumascapeError("--level-costs does not tell the cost within a node: add node=3")
+        raise NumascapeError("--level-costs does not have the cost within a node: add node=3")
     return LevelCosts(costs)
 
 
@@ -145,11 +145,11 @@ def measured_costs(
 ) -> tuple[Target, LevelCosts]:
     """The target of one host with measured factors between its nodes, and the costs by level.
 
-    Each is the median of the pairs of cores of its kind, in units of the quickest level. It is at
-    least that of the next finer level, because other programs disturb measurements. A message
-    within a core moves no cache line, so it costs nothing. If no pair was measured, a level costs
-    as much as the next finer one, and nodes keep their factors. Raises NumascapeError if the
-    latencies are not those of the machine.
+    A level's cost is the median latency of the pairs of cores whose closest common level it is,
+    divided by that of the finest measured level. It is never less than the cost of the next finer
+    level, because other programs disturb measurements. A message within a core moves no cache line,
+    so it costs nothing. If no pair was measured, a level costs as much as the next finer one, and
+    nodes keep their factors. Raises NumascapeError if the latencies are not those of the machine.
     """
     ns = _by_core(target, latencies)
     cores = np.arange(target.cores)

@@ -25,8 +25,8 @@ ALGORITHMS: Final[dict[str, str]] = dict(native.algorithms())
 class Options:
     """Parameters of the algorithms; see docs/balance.md.
 
-    For nan, and for no starts, the algorithm chooses. `iterations` is the number until the next
-    balancing: a migration must have saved its price by then.
+    If a parameter is nan, or there are no `starts`, the algorithm chooses. `iterations` is the
+    number until the next balancing: a migration must have saved its price by then.
     """
 
     alpha: float = float("nan")
@@ -126,8 +126,8 @@ class Problem:
         """What the incumbent search minimises, the most important first.
 
         - the excess over the caps on migrations,
-        - over the memory of cores,
-        - over the other caps (all three are 0 if the caps are kept),
+        - the excess over the memory of cores,
+        - the excess over the other caps (all three are 0 if the caps are kept),
         - the cost: communication, and the price of migrations.
         """
         cores = np.ascontiguousarray(mapping, np.uint32)
@@ -147,8 +147,8 @@ class Problem:
     def keep_core_memory(self, mapping: Cores, options: Options | None = None) -> Cores:
         """The mapping with tasks moved away from cores whose memory is exceeded.
 
-        As far as other cores have room, and the caps on migrations allow. Raises NumascapeError
-        if no mapping can keep the limits.
+        A task moves if another core has room and the caps on migrations allow it. Raises
+        NumascapeError if no mapping can keep the limits.
         """
         cores = np.ascontiguousarray(mapping, np.uint32)
         chosen = dataclasses.asdict(options or Options())
@@ -174,7 +174,7 @@ class Problem:
         return native.core_times(self._native, np.ascontiguousarray(mapping, np.uint32))
 
     def relabel(self, mapping: Cores) -> Cores:
-        """The mapping with cores exchanged: equal loads and communication, fewest migrations."""
+        """The mapping with equal cores and nodes exchanged, so that the fewest tasks migrate."""
         return native.relabel(self._native, np.ascontiguousarray(mapping, np.uint32))
 
     def relabelled_migrations(self, mapping: Cores) -> int:

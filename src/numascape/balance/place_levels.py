@@ -26,7 +26,7 @@ BETWEEN_HOSTS: Final = "hosts"
 _PACKAGE: Final = "package"
 _HOST: Final = "host"
 _MAX_KINDS: Final = 16
-"""Kinds of groups of a machine; more in a file are ignored."""
+"""Maximum number of kinds of groups of a machine. Further kinds in its file are ignored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class PlaceLevel:
 def place_levels(target: Target, machine: Machine, hosts: int = 1) -> list[PlaceLevel]:
     """The levels from core to host; the groups of each are inside those of the next.
 
-    `target` is that of this many hosts, each of which is the machine. If the groups of two levels
+    `target` has the cores of all `hosts`; each host is this machine. If the groups of two levels
     overlap, those of the finer one are cut.
     """
     host = np.arange(target.cores) * hosts // target.cores
@@ -55,7 +55,7 @@ def place_levels(target: Target, machine: Machine, hosts: int = 1) -> list[Place
         alone = len(sets)
         places = [group_of.get(cpu, alone + cpu) for cpu in target.cpus]
         named.append((name, _numbered(host, np.array(places, np.int64))))
-    # Coarsest first. Of levels with the same groups, the first name of _preferred stays.
+    # Coarsest first. If levels have the same groups, one stays: the first by _preferred.
     named.sort(key=lambda level: (len(np.unique(level[1])), _preferred(level[0])))
     found: list[PlaceLevel] = []
     outer: Integers = np.zeros(target.cores, np.int64)
@@ -73,7 +73,7 @@ def place_levels(target: Target, machine: Machine, hosts: int = 1) -> list[Place
 
 
 def _plain_names(machine: Machine) -> list[str]:
-    """A name for each kind of other groups: of letters and digits, and different from others."""
+    """A name for each other kind of groups, of letters and digits; all names are different."""
     taken = {CORE, NODE, _PACKAGE, _HOST, BETWEEN_HOSTS}
     names = []
     for groups in machine.groups[:_MAX_KINDS]:
@@ -100,13 +100,13 @@ def _sets(machine: Machine) -> Iterator[tuple[str, list[tuple[int, ...]]]]:
 
 
 def _preferred(name: str) -> int:
-    """The place of a name among those of equal groups. The node is always needed."""
+    """The rank of a name if levels have the same groups. The node is always needed."""
     order = (NODE, _HOST, _PACKAGE)
     return order.index(name) if name in order else len(order)
 
 
 def _numbered(outer: Integers, inner: Integers) -> Integers:
-    """Numbers from 0 of the groups of `inner` within those of `outer`."""
+    """Numbers from 0 for the groups of `inner`, each cut at the borders of groups of `outer`."""
     pairs = outer * (int(inner.max(initial=0)) + 1) + inner
     numbers: Integers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
     return numbers
@@ -115,7 +115,7 @@ def _numbered(outer: Integers, inner: Integers) -> Integers:
 def common_level(
     levels: Sequence[PlaceLevel], a: npt.NDArray[np.integer], b: npt.NDArray[np.integer]
 ) -> npt.NDArray[np.int8]:
-    """The place of the closest level that each two cores share; beyond the last: none."""
+    """The index of the closest level that two cores share; if there is none, `len(levels)`."""
     shape = np.broadcast_shapes(a.shape, b.shape)
     found = np.full(shape, len(levels), np.int8)
     for i in range(len(levels) - 1, -1, -1):
@@ -131,9 +131,10 @@ def level_names(levels: Sequence[PlaceLevel], hosts: int) -> list[str]:
 def messages_by_level(
     graph: TaskGraph, mapping: Cores, levels: Sequence[PlaceLevel], weights: Floats | None = None
 ) -> dict[str, float]:
-    """The share of messages whose closest common level each is, and of those between hosts.
+    """For each level, the share of the messages whose closest common level it is.
 
-    `weights` are those of messages, such as their bytes; by default their numbers.
+    Messages between hosts have a share, too. `weights` are the weights of messages, such as their
+    bytes; by default their numbers.
     """
     if weights is None:
         weights = graph.count if len(graph.count) else np.ones(graph.messages)

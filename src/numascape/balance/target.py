@@ -72,9 +72,9 @@ def flat_target(nodes: int, cores_per_node: int, factor: float, name: str = "") 
 def target_of_machine(machine: Machine, factor: float | None = None) -> Target:
     """A core for each physical core (its first CPU), in the order of nodes, with known factors.
 
-    Where the machine does not know its physical cores, each CPU is one; nodes without CPUs are
-    left out. `factor` stands for NUMA factors that are unknown. Raises NumascapeError when some
-    are, and there is no `factor`.
+    If the machine's physical cores are unknown, each CPU counts as one. Nodes without CPUs are
+    left out. `factor` is used for unknown NUMA factors. Raises NumascapeError if a factor is
+    unknown, and `factor` is None.
     """
     _check_factor(factor)
     usable = set(machine.usable_cpus)
@@ -110,9 +110,10 @@ def target_of_machine(machine: Machine, factor: float | None = None) -> Target:
 
 
 def several_hosts(target: Target, hosts: int, factor: float) -> Target:
-    """A copy of the target for each host; a message between hosts costs `factor` of one in a node.
+    """A copy of the target for each host.
 
-    The cores of a host are numbered one after the other. CPU numbers are those of each host.
+    A message between hosts costs `factor` times as much as one within a node. The cores of a host
+    are numbered one after the other. CPU numbers are those of each host.
     """
     _check_factor(factor)
     nodes = hosts * target.nodes
@@ -131,7 +132,7 @@ def several_hosts(target: Target, hosts: int, factor: float) -> Target:
         speed=np.tile(target.speed, hosts),
         node_memory=np.tile(target.node_memory, hosts),
         core_memory=np.tile(target.core_memory, hosts),
-        # The network's are not known.
+        # The latency and the bandwidth of the network are not known.
         latency=no_floats(),
         bandwidth=no_floats(),
     )

@@ -57,7 +57,7 @@ def _plain(content: bytes, path: Path) -> bytes:
             raise NumascapeError(f"{path} is compressed by {name}: decompress it first")
     if path.suffix == ".br":
         return _decompressed(content, path)
-    # Brotli has no mark of its own. What is not text may be Brotli.
+    # A Brotli file begins with no fixed bytes. So a file that is not text may be Brotli.
     if _is_text(content[:_LOOKED_AT]):
         return content
     try:
