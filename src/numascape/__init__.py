@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-# Any stands for Job. Most callers know that the result is no Job, so they need not check the type.
+# Any stands for Job: most callers open a trace, and need not check that it is no Job.
 def open(path: str | os.PathLike[str]) -> OpenedTrace | Any:
     """Open the trace or the job in the folder `path`. Its files are read when they are needed.
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Polars sets it for its own allocator when it is imported, but the allocators of other programs
-# read it, too.
+# Polars sets this variable for its own allocator when it is imported, but the allocators of other
+# programs read it, too.
 _CHANGED_BY_LIBRARIES = ("_RJEM_MALLOC_CONF",)
 
 
 def users_environment() -> dict[str, str]:
-    """Return the variables that a program gets, as they were when this process began."""
+    """Return our variables; those that libraries changed are as when this process began."""
     environment = dict(os.environ)
     words = Path("/proc/self/environ").read_bytes().split(b"\0")
     begun_with = dict(os.fsdecode(word).partition("=")[::2] for word in words if word)

@@ -11,5 +11,5 @@ tables, but its start takes as long as the other engine needs for tens of thousa
 
 
 def collected(query: pl.LazyFrame, rows: int) -> pl.DataFrame:
-    """The result of a query on a table of so many rows."""
+    """The result of a query on a table with this number of rows."""
     return query.collect(engine="streaming" if rows >= MANY_ROWS else "in-memory")

@@ -46,7 +46,8 @@ class Facts:
     place: tuple[str, str, int]
     """function, file and line that touched most pages first; empty and 0 when unknown."""
     others_dominance: float = 0.0
-    """Dominance without the busiest thread; measured if this thread makes half of the accesses."""
+    """Dominance without the busiest thread. It is measured only if there are more than two threads,
+    and the busiest one makes at least half of the accesses; otherwise it is 0."""
 
     @property
     def accesses(self) -> int:
@@ -57,7 +58,7 @@ class Facts:
 def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     """Sum ``accesses`` over phases: structure, instance, page, thread, reads, writes."""
     keys = [*PAGE, "thread"]
-    if phases == 1:  # saves a copy of a table that may have tens of millions of rows
+    if phases == 1:  # no copy: the table may have tens of millions of rows
         return accesses.select(*keys, "reads", "writes")
     return summed_by(accesses, keys, ["reads", "writes"])
 
@@ -91,9 +92,10 @@ def structure_facts(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict
 
 
 def _by_page(per_thread: pl.DataFrame, page: Ints, bound: int) -> pl.DataFrame:
-    """By structure: accesses, pages, the sum of busiest threads' accesses, users times accesses.
+    """By structure, the number of its `pages`, and sums over these pages.
 
-    `page` is the number of each row's page, below `bound`.
+    `total` sums the accesses, `top` the accesses of busiest threads, and `users` the users times
+    the accesses. `page` is the number of each row's page, below `bound`.
     """
     accesses = (per_thread["reads"] + per_thread["writes"]).to_numpy()
     total, top = np.zeros(bound, accesses.dtype), np.zeros(bound, accesses.dtype)

@@ -54,12 +54,14 @@ def fold_pages(
     places: pl.DataFrame,
     structures: int,
 ) -> Folded:
-    """Sum a trace's tables up over blocks of pages, as small as the wanted columns need.
+    """Sum up a trace's tables over blocks of pages. The wanted columns decide the blocks' size.
 
-    `accesses`: structure, page, thread, phase and what is counted; `first_touch`: the trace's
-    table with phase; both with the positions of phases; `shown`: structure, position, pages,
-    instances, touched (pages of all instances) and limit (columns wanted); `places`: function,
-    file, line and their place; `structures`: the number of structures in the trace.
+    - `accesses`: structure, page, thread, phase, and what is counted
+    - `first_touch`: the trace's table; here and in `accesses`, phase is the phase's position
+    - `shown`: structure, position, pages, instances, touched (pages of all instances), and limit
+      (the number of columns wanted)
+    - `places`: function, file, line, and their place
+    - `structures`: the number of structures in the trace
     """
     # Instances may share page numbers, so at least touched / instances page numbers are in use.
     least = pl.col("touched") / pl.col("instances").clip(lower_bound=1) / pl.col("limit")

@@ -20,10 +20,10 @@ _MAX_LINES = 1000
 
 @dataclass(frozen=True)
 class LineSums:
-    """Transfers of lines; `travelling` of them are of lines that threads take again and again.
+    """Numbers of transfers; `travelling`: of lines that threads take again and again.
 
-    `judged` is the number of those for which it is known whether both threads used the same bytes;
-    in `true_sharing` of them, they did.
+    `judged` counts the transfers for which it is known whether both threads used the same bytes.
+    `true_sharing` counts those in which they did.
     """
 
     transfers: int
@@ -96,7 +96,10 @@ def parts_of_lines(transfers: pl.DataFrame) -> PartsOfLines | None:
 
 
 def part_and_step(masks: list[int]) -> tuple[int, int]:
-    """Bytes of the median part of a line, and of the step to the next; one mask a thread."""
+    """Bytes of the median part of a line, and of the median step to the next part.
+
+    `masks` has the used bytes of each thread.
+    """
     starts = sorted((mask & -mask).bit_length() - 1 for mask in masks)
     ends = [mask.bit_length() for mask in masks]
     parts = sorted(
@@ -122,8 +125,8 @@ def shared_lines_of_pages(transfers: pl.DataFrame) -> pl.DataFrame:
     """structure, instance, page, shared_lines: how many lines of the page several threads use.
 
     A line that goes once, from the thread that fills it to the thread that uses it, is not shared.
-    So the first transfer of each line does not count. If the lines of a page were added up, all of
-    its lines count.
+    So the first transfer of each line does not count. If the trace
+    has only the sum of the lines of a page (cache_line -1), all of its lines count.
     """
     known = pl.col("cache_line") >= 0
     every = pl.lit(PAGE_LINES, dtype=pl.Int64)

@@ -23,7 +23,7 @@ KINDS = {
 """Names of loops by language and type of node in its grammar."""
 
 
-# What a waiting thread calls to disturb others less.
+# A waiting thread calls these functions to disturb other threads less.
 _PAUSE = re.compile(
     r"(\w+::)*_*(mm_pause|builtin_ia32_pause|\w*yield|cpu_relax|nanosleep|usleep|sleep_for|pause)"
     r"\s*\([^;]*\)\s*;|(__)?asm(__)?\b[^;]*;"
@@ -64,9 +64,9 @@ class LoopsOfFile:
         return bool(len(inside)) and bool(self._waits[inside[-1]])
 
     def moves_with(self, line: int) -> str:
-        """The variable with which the range of the first loop from `line` moves; or empty.
+        """The variable on which the range of the first loop at or after `line` depends.
 
-        Empty: the loop has the same range each time it runs, or nothing is known.
+        It is empty if the loop has the same range each time it runs, or if nothing is known.
         """
         at = int(np.searchsorted(self._first, line))
         return self._ranges.moves_with(self._nodes[at]) if at < len(self._nodes) else ""

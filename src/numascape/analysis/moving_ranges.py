@@ -26,7 +26,7 @@ _CALLS = {
 _SETS = ("init_declarator", "assignment_expression", "assignment_statement", "update_expression")
 _ARITHMETIC = {"min", "max", "fmin", "fmax", "abs", "mod", "floor", "ceil", "ceiling", "int"}
 _MOST_CALLS = 3
-"""Functions between a loop and the loop around it; longer chains are not followed."""
+"""Maximum number of functions between a loop and the loop around it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def _settings(node: Node) -> list[tuple[str, set[str]]]:
 
 
 def _is_data(value: Node) -> bool:
-    """Whether a function returns it, such as the length of the next work list."""
+    """Whether the value comes from a function call, such as the length of the next work list."""
     calls = below(value, "call_expression")
     return any(_last_name(call.named_child(0)).lower() not in _ARITHMETIC for call in calls)
 
@@ -157,6 +157,6 @@ def _signature(function: Node) -> tuple[str, list[str]]:
 
 
 def _last_name(node: Node | None) -> str:
-    """`update` of `update`, `Solver::update` and `solver.update`."""
+    """The last part of a name: `update` for `update`, `Solver::update` and `solver.update`."""
     names = list(below(node, "identifier", "field_identifier", "name")) if node else []
     return text(names[-1]) if names else ""

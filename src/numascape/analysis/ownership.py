@@ -28,7 +28,7 @@ class Owner(str, Enum):
 
 
 def is_remainder(row: dict[str, Any]) -> bool:
-    """Whether it is the rest of a module's data or of the heap, without named structures."""
+    """Whether the structure is the unnamed rest of a module's data or of the heap."""
     return not row["named"] or row["name"].startswith("variables under a page of ")
 
 

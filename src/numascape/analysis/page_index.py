@@ -18,7 +18,7 @@ from numascape.trace.derived import DerivedTrace
 from numascape.trace.once import once_per_trace
 
 _DENSE: Final = 4
-"""Most places of a table for each page in it; if there are more, places are searched instead."""
+"""Maximum number of places of a table per page in it. If more are needed, keys are searched."""
 _MOST: Final = 1 << 62
 """More pages than any machine has. Larger numbers would not fit into the integers here."""
 
@@ -36,7 +36,7 @@ class PageIndex:
     _width: Ints
     _instances: Ints
     _places: Ints | None
-    """The row of each place, or -1; None if places are searched in `_keys`."""
+    """The row of each place, or -1. None: there are too many places, and `_keys` are searched."""
     _keys: Ints
 
     def rows(self, table: pl.DataFrame) -> Ints:
@@ -50,7 +50,7 @@ class PageIndex:
         width = self._width[structure]
         known &= (page < width) & (instance < self._instances[structure])
         key = self._begin[structure] + instance * width + page
-        # Mostly, all pages are in range.
+        # In most tables, all pages are in range.
         all_known = bool(known.all())
         key = key if all_known else np.where(known, key, 0)
         if self._places is not None:

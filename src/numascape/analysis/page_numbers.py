@@ -18,7 +18,7 @@ from numascape.analysis.sharing import PAGE
 from numascape.conversion.places import packed
 
 _DENSE: Final = 4
-"""Most numbers for each row; if there would be more, they are made dense."""
+"""Maximum ratio of numbers to rows. If there would be more numbers, they are made dense."""
 
 Ints = npt.NDArray[np.int64]
 

@@ -31,7 +31,7 @@ def describe_run(trace: Trace) -> list[str]:
 def _describe_times(info: TraceInfo) -> str:
     times = info.times
     if times.wall_s == 0:
-        return ""  # no samples were possible
+        return ""  # the time is unknown
     cpu = "" if times.cpu_s is None else f" ({times.cpu_s:.2f} s of CPU{_describe_cost(times)})"
     return f"{times.wall_s:.2f} s{cpu} "
 

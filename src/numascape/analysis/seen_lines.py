@@ -2,7 +2,7 @@
 """Whether threads that use the same pages also use the same cache lines of them, from samples.
 
 A sample shows a few lines of a page. If threads use the lines of a page independently of each
-other, samples see two threads in the same line by chance, in a share of the cases that can be
+other, samples see two threads in the same line by chance. The expected number of these cases can be
 computed. If each thread has its own parts of the page, samples never see two threads in the same
 line. The same holds for lines that are close to each other.
 
@@ -23,17 +23,17 @@ from numascape.analysis.sharing import PAGE
 from numascape.trace.format import LINE_BYTES, PAGE_LINES
 
 _DISTANCES = (0, 1, 2, 4)
-"""Distances of lines, up to which lines count as the same if there are few samples. The last one is
-half of a part of 512 bytes."""
+"""If there are few samples, lines up to one of these distances count as the same. The last distance
+is half of a part of 512 bytes."""
 _ROWS = 1 << 16
-"""Most rows of a table that are unpacked into bits at once."""
+"""Maximum number of rows of a table that are unpacked into bits at once."""
 
 
 @dataclass(frozen=True)
 class Overlap:
     """How often two threads were seen in the same line of a page, or in close lines.
 
-    `by_chance` is how often they would be, if each thread used any line of the page.
+    `by_chance` is how often this would be expected if each thread used all lines of the page alike.
     """
 
     seen: float = 0.0

@@ -25,7 +25,7 @@ def node_traffic(trace: Trace, accesses: pl.DataFrame, keys: list[str]) -> pl.Da
     whole = accesses is trace.accesses
     page = rows_of_accesses(trace) if whole else index.rows(accesses)
     placed = index.rows(trace.placement)
-    # The last one stands for pages without a number, which nobody used.
+    # The last element of `nodes` stands for pages without a number (-1), which nobody used.
     unknown = _unknown_node(trace)
     nodes = np.full(index.pages.height + 1, unknown, np.int64)
     observed = trace.placement["node"].to_numpy()

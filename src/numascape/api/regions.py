@@ -25,7 +25,7 @@ def region(name: str, array: object) -> None:
 
 
 def region_end(array: object) -> None:
-    """End the last region that began where the array does.
+    """End the latest region whose memory begins at the first byte of the array.
 
     Raises NumascapeError if the object has no contiguous memory.
     """

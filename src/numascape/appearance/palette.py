@@ -12,10 +12,10 @@ THREADS: Final = (
 )
 """From the first thread to the last; the colours of threads between two of these are mixed."""
 NO_THREAD: Final = "#818181"
-"""Has the same lightness; for pages that no thread dominates."""
+"""For pages that no thread dominates; it has the same lightness as the colours of threads."""
 # Okabe and Ito's palette, in an order whose neighbours differ in lightness too.
 CATEGORIES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
-"""For categories without an order."""
+"""These colours are for categories without an order."""
 GREY_CATEGORIES: Final = ("#202020", "#a8a8a8", "#686868", "#cccccc", "#484848", "#888888")
 NO_DOMINANCE: Final = 0.2
 FULL_DOMINANCE: Final = 0.8

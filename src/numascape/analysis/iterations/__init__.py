@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the loop around a source line that may run in parallel unchanged, from its source text.
 
-What cannot be followed counts as a dependence. So a loop is never called independent only because
-too little is known about it.
+Code that cannot be followed counts as a dependence. So a loop is never called independent only
+because too little is known about it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class ParallelLoop:
 
     `line` is its first line, or 0 if there is none. Then `reason` says why the innermost loop's
     iterations depend on each other, such as "may change `sum`, which the next iteration reads". The
-    page puts "it" before this. `around` are the first lines of all loops around the line, the
-    outermost first.
+    page writes "it" before the reason. `around` has the first lines of all loops around the line,
+    the outermost first.
     """
 
     line: int
@@ -63,7 +63,7 @@ def _loops_around(root: Node, row: int, kinds: frozenset[str]) -> list[Node]:
             for child in node.named_children
             if child.start_point.row <= row <= child.end_point.row
         ]
-        # Several statements may share the row; the last loop among them has the written code.
+        # Several statements may be in this row. The loop is in the first one that contains a loop.
         node = next((child for child in inside if _has_loop(child, kinds, row)), None)
         if node is not None and node.type in kinds:
             found.append(node)
