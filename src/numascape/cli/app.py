@@ -71,7 +71,7 @@ def numascape_command(
 
 
 def build_app(verbs: Sequence[str] = (*_VERBS, *_GROUPS)) -> typer.Typer:
-    """The command with these verbs. Each of them takes time: its module, and all its options."""
+    """The command with these verbs. Each verb takes time, because its module is loaded."""
     app = typer.Typer(
         name="numascape",
         rich_markup_mode="markdown",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command `numascape` starts. An interrupt ends it, even while its modules are loaded.
+"""The start of the command `numascape`. An interrupt ends it, even while its modules are loaded.
 
-Python would print where in the modules the interrupt came, or lose the interrupt: a module may
-handle all errors, and an error in a callback is only printed.
+Python itself would print a traceback, or lose the interrupt: a module may handle all errors, and an
+error in a callback is only printed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main() -> NoReturn:
     try:
         import signal
 
-        # If it is ignored, as in background jobs of shells, it stays ignored.
+        # If the interrupt is ignored, as in background jobs of shells, it stays ignored.
         ends = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if ends:
             signal.signal(signal.SIGINT, _end)
@@ -31,7 +31,7 @@ def main() -> NoReturn:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         entry.main()
     except KeyboardInterrupt:
-        # Between the two handlers, or after the last line of the command.
+        # The interrupt came between the two handlers, or after the last line of the command.
         _end()
 
 

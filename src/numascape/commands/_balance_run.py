@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numascape.balance.simulation import Costs
     from numascape.commands._balance_input import Hosts
 
-# The most simulated events that take a few seconds.
+# The simulation of so many events takes a few seconds.
 _MAX_EVENTS = 2_000_000
 
 

@@ -184,7 +184,8 @@ def balance(
         typer.Option(
             "--loads",
             metavar="FILE",
-            help="The load of each task, in their order, such as for a matrix, which has none.",
+            help="The load of each task, in the order of the tasks. For a GRAPH without loads, "
+            "such as a matrix.",
             show_default=False,
         ),
     ] = None,

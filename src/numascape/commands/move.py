@@ -77,8 +77,8 @@ def move(
         bool,
         typer.Option(
             "--shared",
-            help="Also pages that other processes map; needs CAP_SYS_NICE, as root has. With "
-            "--structure and shared memory: the whole segment.",
+            help="Also move pages that other processes map; needs CAP_SYS_NICE, which root has. "
+            "With --structure, all of a shared segment moves.",
         ),
     ] = False,
     rate: Annotated[

@@ -23,8 +23,8 @@ from numascape.machine import Machine
 from numascape.quantities import counted
 from numascape.trace import Trace
 
-# What two structures must have in common, from the strictest rule to the loosest. A change of the
-# program often moves lines, but rarely renames functions.
+# Two structures match if one of these rules gives the same values for both. The strictest rule is
+# first. A change of the program often moves lines, but rarely renames functions.
 _SAME: tuple[Callable[[StructureKey], tuple[Any, ...]], ...] = (
     lambda site: (site.name, site.kind, site.function, site.file, site.line),
     lambda site: (site.name, site.kind, site.function, site.file),
@@ -71,8 +71,8 @@ def compare_traces(
 ) -> Comparison:
     """Compare two runs, of the same program or of versions of it. Reads both traces.
 
-    Findings and verdicts are for `machine`, by default for the one of each recording. `shown` are
-    the traces on another machine: the nodes are then measured there.
+    Findings and verdicts are for `machine`, by default for the one of each recording. `shown` has
+    both traces on another machine. If it is given, the structures are measured on this machine.
     """
     to_do, verdicts = zip(*(_judged(trace, machine) for trace in (before, after)), strict=True)
     before, after = shown or (before, after)

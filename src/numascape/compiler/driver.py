@@ -74,10 +74,10 @@ def command_line(compiler: Compiler, arguments: Sequence[str]) -> list[str]:
         return [program, *compiler.options, *arguments]
     added = [
         f"-fpass-plugin={_part('numascape_pass.so')}",
-        # The pass must see these loops, to know how many accesses they make.
+        # The pass must see loops that fill or copy memory, to know how many accesses they make.
         *("-mllvm", "-disable-loop-idiom-memset", "-mllvm", "-disable-loop-idiom-memcpy"),
     ]
-    # A compiler warns about options that it does not need, and flang cannot suppress this.
+    # A compiler warns about options that it does not need. In flang, this cannot be turned off.
     if all(_is_object(file) for file in files):
         added = []
     elif compiler is not FC:

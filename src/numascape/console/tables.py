@@ -33,7 +33,7 @@ def table_of(
     columns = list(zip(headings, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     cut = [at for at, heading in enumerate(headings) if heading in text]
-    # First words are cut only if there is no other way: that of a place is its file and line.
+    # First words are cut last, because the first word of a place is its file and line.
     words = {at: max(_room_of_first_word(cell) for cell in columns[at]) for at in cut}
     for least in ({at: max(words[at], NARROWEST) for at in cut}, dict.fromkeys(cut, NARROWEST)):
         while sum(widths) + len(widths) > width and (

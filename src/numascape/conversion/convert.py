@@ -130,7 +130,7 @@ def _assemble(
     counts = _counts(session, shards)
     if counts == "first touches":
         accesses = accesses.clear()
-    # A process is in one part. Two rows of one line can come only from phases that were joined.
+    # Each process is in one part. So a line has two rows only if phases were joined.
     join = merged if any(phases.numbers) else joined_lines
     lines = join(renumbered(with_phases(part.lines, part)) for part in parts)
     first_touch = renumbered(pl.concat(with_phases(part.first_touch, part) for part in parts))

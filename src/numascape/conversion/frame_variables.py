@@ -15,9 +15,9 @@ from numascape.elf_segments import PT_TLS, read_segments
 
 # FramePlace::Base of src/native/replay/replay.h.
 _WHOLE_FRAME = 3
-# Instead of the pc of a site.
+# Thread-local variables have this number instead of the pc of a site.
 _EACH_THREAD = 0
-# What numascape-cc puts into a program.
+# numascape-cc puts variables with this prefix into a program.
 _OF_RECORDER = "__numascape_"
 
 
@@ -25,7 +25,7 @@ _OF_RECORDER = "__numascape_"
 class LocalVariable:
     """A variable of a function, or a thread-local one.
 
-    Or, if not `named`, a whole frame whose variables are unknown.
+    If it is not `named`, it stands for a whole frame whose variables are unknown.
     """
 
     name: str

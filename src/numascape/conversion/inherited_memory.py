@@ -16,7 +16,7 @@ import polars as pl
 from numascape.conversion.shared_memory import INSTANCE, join
 
 _SAME = ["address", "size", "name", "kind", "module", "function", "file", "line"]
-"""What an instance and its copy in a forked process have in common."""
+"""The columns that are equal for an instance and its copy in a forked process."""
 
 
 def join_inherited(
@@ -48,7 +48,7 @@ def _ancestors(parents: Mapping[int, int]) -> pl.DataFrame:
 
 
 def _private(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """The instances that are not mapped shared, with `read`: they were only read, and inherited.
+    """The instances that are not mapped shared; `read`: whether one is inherited and only read.
 
     A process has first touches only of pages that it did not inherit.
     """

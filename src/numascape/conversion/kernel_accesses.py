@@ -26,7 +26,8 @@ def kernel_access_table(
     rows = group.kernel_accesses
     if rows.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    # A call fills many lines: if variables share a page, it belongs to the one with most of it.
+    # A call fills many lines. So if variables share a page, the bytes count for the variable that
+    # covers most of the page.
     of_pages = rows.with_columns(line=pl.lit(UNKNOWN_LINE, dtype=pl.UInt32()))
     return sum_kernel_accesses([placed(group, of_pages, owners, module_pages, ranks).drop("line")])
 

@@ -35,8 +35,8 @@ def join(
 ) -> dict[str, pl.DataFrame]:
     """The tables with some instances joined.
 
-    `moves` has structure, instance, to_structure, to_instance, shift (in pages) and pages (of the
-    whole), also for the instances to which others go.
+    `moves` has structure, instance, to_structure, to_instance, shift (in pages), and pages (of the
+    joined instance). It also has rows for the instances to which others go.
     """
     joined = dict(tables)
     counted = [
@@ -66,7 +66,8 @@ def join(
 def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
     """Where pages of instances go: structure, instance, to_structure, to_instance, shift, pages.
 
-    An object goes to its instance in the process that comes first. `pages` are those of the whole.
+    All instances of an object go to its instance in the first process. `pages` is the number of
+    pages of the joined instance.
     """
     known = tables["instances"].filter(pl.col("object") != "")
     processes = tables["structures"].select("structure", "process")

@@ -42,7 +42,7 @@ class Samples:
     structures: pl.Series
 
     def by_structure(self) -> native.StructureSamples:
-        """The samples of structures, which need much less memory."""
+        """The samples by structure: they need much less memory than those by owner."""
         structures = pl.DataFrame({"structure": self.structures.fill_null(_NO_STRUCTURE)})
         return native.structure_samples(
             _with_wide_sites(self.located),
@@ -59,7 +59,7 @@ class Sites:
 
     `counts` (site, phase, pc, reads, writes, executions) has the exact number of accesses of each
     instruction. All accesses of one execution of a site go to the same page. `executions` is how
-    often each of them was executed, or 0 if that differs.
+    often each instruction of the row was executed; 0 if these numbers differ.
     """
 
     counts: pl.DataFrame

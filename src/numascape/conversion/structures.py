@@ -29,7 +29,7 @@ from numascape.conversion.shards import (
 from numascape.naming.allocations import AllocationName
 from numascape.trace.format import PAGE_BYTES
 
-# Pages of a mapping with separate counters, as addresses are counted modulo 2^40.
+# Number of pages of a mapping with separate counters: counters take addresses modulo 2^40.
 _WINDOW_PAGES = 1 << 28
 _NO_NAME = AllocationName("", "", "", 0)
 _NAMELESS = re.compile(r"/#[0-9]+ \(deleted\)")
@@ -61,7 +61,7 @@ class StructureTable:
     _numbers: dict[StructureIdentity, int] = field(default_factory=dict)
 
     def number(self, structure: StructureIdentity) -> int:
-        """The structure's number; of its call stacks, the first one is kept."""
+        """The structure's number. Only the first of its call stacks is kept."""
         known = self._numbers.setdefault(structure, len(self.structures))
         if known == len(self.structures):
             self.structures.append(structure)
@@ -72,8 +72,8 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
     """The structure and instance of every owner except modules, whose pages hold variables.
 
     Returns (owner, structure, instance, address, size, pages, object, object_page); the last two
-    are those of the trace's instances. Instances of a structure are
-    numbered in order of allocation. Scattered blocks have no address.
+    are those of the trace's instances. Instances of a structure are numbered in order of
+    allocation. Scattered blocks have no address.
     """
     owners = group.owners.filter(pl.col("kind") != MODULE)
     allocations = [names.allocations(member.shard) for member in group.members]

@@ -65,10 +65,10 @@ def placed(
 
 
 def sum_transfers(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Join tables `transfers`; each combination of the columns that are no sums is there once."""
+    """Join tables `transfers`; each combination of the columns of the key is there once."""
     bits = [pl.col(name).bitwise_or() for name in _BYTES]
     rows = pl.concat(tables).group_by(_KEY).agg(*bits, *(pl.col(name).sum() for name in _SUMS))
-    # A later part of a record may be lost when a program is killed.
+    # If a program is killed, a record may be incomplete. A part may then be larger than the whole.
     for whole, part in pairwise(_SUMS):
         rows = rows.with_columns(pl.min_horizontal(whole, part).alias(part))
     return rows.filter(pl.col("transfers") > 0).select(_SCHEMA.names()).sort(_KEY)

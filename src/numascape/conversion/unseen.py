@@ -40,8 +40,8 @@ _OF_FLAGS = (
     ),
     (
         native.FLAG_STACKS_CUT,
-        "One place allocated memory from more call stacks than the recorder distinguishes. Of "
-        "the other call stacks, only the innermost functions are known. Some structures are "
+        "One place allocated memory from more call stacks than the recorder distinguishes. "
+        "Only the innermost functions of the other call stacks are known. Some structures are "
         "therefore combined, with the name of one of them.",
     ),
     (

@@ -19,7 +19,7 @@ from numascape.figures.tables import CountArray, Floats
 from numascape.trace import Trace
 
 PHASES = 16
-"""Maximum number of rows of the figure; of more phases, those with most accesses are shown."""
+"""Maximum number of rows of the figure. The phases with most accesses are shown."""
 _BINS = 512
 
 

@@ -19,7 +19,7 @@ from numascape.trace import Trace
 from numascape.trace.summary import structure_summary
 
 COLUMNS = 1024
-"""Maximum number of columns with touched pages of a figure; a printed column shows fewer."""
+"""Maximum number of columns with touched pages of a figure. Print can show fewer columns."""
 
 CountArray = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
