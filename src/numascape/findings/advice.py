@@ -19,10 +19,10 @@ _ALLOCATES = re.compile(r"(__libc)?_*(calloc|int_malloc|sysmalloc)\b")
 """The functions of the C library in which an allocation touches its memory."""
 _FILLS = re.compile(r"_*mem(set|cpy|move)")
 _CONSTRUCTS = re.compile(r"\b(vector|valarray|deque|make_unique|make_shared|resize|assign)\b")
-"""What constructs the elements that it allocates, in C++."""
+"""In C++, a statement with one of these names constructs the elements that it allocates."""
 _UNTOUCHED = re.compile(r"alloc|\bmmap\b|\bnew\b[^(;]*\[")
-"""What returns memory that nothing has touched. Other statements that allocate make an object that
-contains a container, such as a class with a std::vector."""
+"""A statement with one of these words gets memory that nothing has touched. Other statements that
+allocate make an object that contains a container, such as a class with a std::vector."""
 _EXPRESSION = re.compile(r"[A-Za-z_]\w*((->|\.)[A-Za-z_]\w*)*")
 """Names of structures that are also expressions in C."""
 _SETS_ARRAY = re.compile(
@@ -39,7 +39,7 @@ def initialise_in_parallel(subject: Subject) -> str:
         return python_advice.initialise_in_parallel(array)
     touched, used = subject.touched_at, subject.used_at
     if used and is_library_code(used.function, used.file):
-        used = None  # for example in std::sort: no loop that a reader could change
+        used = None  # such as std::sort, whose loop the reader cannot change
     where = f" at {_bare(touched)}" if touched else ""
     like = f" as {used}" if used else " as in the work on it"
     if subject.worked_in is not None:
@@ -85,7 +85,7 @@ def initialise_in_parallel(subject: Subject) -> str:
 
 
 def _without_loop(subject: Subject, like: str) -> str:
-    """Advise if no loop is known that fills it and could run in parallel.
+    """Advise on the initialisation if no loop is known that does it and could run in parallel.
 
     The first touch may be in a function that a loop calls, in the C library, or in a file that may
     not be read.

@@ -25,8 +25,8 @@ from numascape.findings.thresholds import (
 class Change:
     """The share of the use of pages that has one main user in phase `one`, and another in `other`.
 
-    Of all pairs of phases, that with the largest share; 0 if there is no pair. `walked`: pages have
-    several users in `other`, as when threads walk across the rows of a matrix.
+    The two phases are the pair with the largest share; the share is 0 if there is no pair.
+    `walked`: pages have several users in `other`, as when threads walk across the rows of a matrix.
     """
 
     share: float = 0.0

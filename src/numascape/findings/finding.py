@@ -180,11 +180,11 @@ class Finding:
     place: Place | None = None
     nearer: int = 0
     even_parts: tuple[float, ...] = field(default=(), repr=False)
-    """Of hot pages: the boundaries of contiguous parts with equal accesses, one part per thread, as
-    fractions of the structure from 0 to 1."""
+    """For hot pages: the boundaries of contiguous parts with equal accesses, one part per thread.
+    They are fractions of the structure, from 0 to 1."""
 
     def __repr__(self) -> str:
-        """One line: what it is, of what, and what its fix saves."""
+        """One line: the kind, the structure, and what the fix saves."""
         what = f" of {printable(self.name)}" if self.name else ""
         stake = f"{count_text(self.nearer)} accesses could become local"
         if self.gain is not None:

@@ -121,8 +121,8 @@ def users_change(use: PageUse) -> bool:
         return False
     if randomness(use) < MIN_USER_SPREAD or not _in_no_order(use):
         return False
-    # If chance decides who uses a page, it decides for all threads. Otherwise, only one thread
-    # differs, such as the only one that writes.
+    # If chance decides who uses a page, it decides for all threads. If it does not, one thread may
+    # still differ from the others, such as the only one that writes.
     return len(use.threads) < MIN_THREADS_OF_CHANCE or others_change(use)
 
 

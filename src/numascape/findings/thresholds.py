@@ -47,8 +47,8 @@ MIN_FOREIGN_SHARE = 0.5
 remote: most accesses then come from elsewhere."""
 
 MIN_FAR_SHARE = MIN_FOREIGN_SHARE / 2
-"""The same share for work in which the thread that touched the pages first takes part. Of two
-threads that divide the work, it does half itself: half of the rest is then half as much."""
+"""The same share if the thread that touched the pages first takes part in the work. If it divides
+the work with one other thread, at most half of the accesses can be remote: so the limit is half."""
 
 MIN_DOMINANT_SHARE = 0.75
 """At or above this mean share of a page's busiest thread, a structure is partitioned among threads.

@@ -66,7 +66,7 @@ def measured_work(
 ) -> tuple[dict[tuple[object, ...], pl.DataFrame], dict[int, Facts]]:
     """The rows of the work by structure, and the facts of the work on these structures.
 
-    `whole` are the facts of all accesses. Where all of them are work, these are the facts.
+    `whole` has the facts of all accesses. They are used for structures whose accesses are all work.
     """
     every = dict(trace.accesses.group_by("structure").len().iter_rows())
     parts = work.partition_by("structure", as_dict=True)
@@ -149,7 +149,7 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
     """structure, thread: the main thread, if it uses nearly all pages and others a part each."""
     main = trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
     is_main = pl.col("thread").is_in(main)
-    # Only here, pages have to be compared.
+    # Only the pages of these structures have to be compared.
     users = used.lazy().group_by("structure", "thread").agg(pl.len())
     watched = users.group_by("structure").agg(main=is_main.sum(), others=(~is_main).sum())
     watched = watched.filter(pl.col("main") > 0, pl.col("others") > 1).select("structure")

@@ -98,7 +98,7 @@ def _taken_by_time(subject: Subject) -> Finding:
     schedule = subject.schedule
     dynamic = schedule is not None and schedule.is_dynamic
     cause = f", as {schedule.clause} makes it" if schedule and dynamic else ""
-    # Pages that tasks used often enough are shared exactly alike: then the spread is 0.
+    # If tasks used pages often enough, all threads have the same shares, and the spread is 0.
     draws = (
         ""
         if in_tasks or in_pool
@@ -171,8 +171,8 @@ def _change(subject: Subject) -> Change:
     if subject.rows["phase"].n_unique() < 2:
         return Change()
     filled = filled_in(subject)
-    # If pages have random users in the whole run, phases in which they have one user may be the
-    # cause, however few accesses these phases have.
+    # If pages have random users in the whole run, the cause may be phases in which pages have one
+    # user each. So these phases are compared even if they have few accesses.
     least = 0.0 if subject.pattern is Pattern.CHANGING else MIN_DIVIDED_SHARE
     return kept_with(
         subject.run.trace,
@@ -212,7 +212,7 @@ def _taken_by_tasks(subject: Subject) -> bool:
 
 
 def _taken_by_chunks(subject: Subject) -> bool:
-    """Whether a dynamic schedule decides, also that of a loop which calls the code of the work.
+    """Whether a dynamic schedule decides who uses a page, maybe in a loop that calls the work.
 
     After few repetitions, a page has a few users, as with groups; after many, all threads use it
     alike, but make many accesses in turn. Data that is only read may be shared within a chunk.

@@ -58,9 +58,10 @@ def diagnose(subject: Subject) -> Finding | None:
 
 
 def loss(subject: Subject) -> tuple[float, int]:
-    """Share of the work by others than the main user, of huge pages minus that of 4 KiB pages.
+    """How much more of the work is by others than a page's main user if pages are huge.
 
-    Only complete huge pages within an instance count. Also returns their number.
+    It is the share of the work with huge pages, minus the share with 4 KiB pages. Only complete
+    huge pages within an instance count. Also returns the number of these pages.
     """
     use, offsets = subject.use, _offsets(subject)
     small = (offsets + use.page * PAGE_BYTES) // PAGE_BYTES

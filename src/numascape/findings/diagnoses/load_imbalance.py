@@ -82,7 +82,7 @@ def _living_together(run: Run, rows: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _with_the_same_work(run: Run, rows: pl.DataFrame, made: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows in teams of threads that do the same work: another stage has no share in it.
+    """The rows in teams of threads that do the same work, and so could divide it evenly.
 
     `made` has the accesses of each thread by structure. Threads do the same work if they read and
     write the same structures of the program.
@@ -116,7 +116,7 @@ def _with_the_same_work(run: Run, rows: pl.DataFrame, made: pl.DataFrame) -> lis
 
 
 def _common(one: Floats | None, other: Floats | None) -> float:
-    """The share of two threads' work that is the same; 1 if it is not known of one of them."""
+    """The share of two threads' work that is the same; 1 if the work of one is unknown."""
     return 1.0 if one is None or other is None else float(np.minimum(one, other).sum())
 
 

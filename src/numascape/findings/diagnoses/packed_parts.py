@@ -45,7 +45,7 @@ _LINE = ["structure", "phase", "instance", "page", "cache_line"]
 class _Packed:
     """The lines of a structure that hold separate data of several threads.
 
-    `between` estimates how many accesses to them follow one of another thread, at most.
+    `between` is an upper bound of the accesses to them that follow an access by another thread.
     """
 
     between: int
@@ -87,7 +87,7 @@ def written_by_several(run: Run) -> list[str]:
 
 
 def _in_common(run: Run, lines: pl.DataFrame) -> int:
-    """How many accesses to lines with common data follow one of another thread, at most."""
+    """At most so many accesses to lines with common data follow one by another thread."""
     return sum(
         _between(line)
         for line in lines.partition_by(_LINE)
@@ -98,9 +98,10 @@ def _in_common(run: Run, lines: pl.DataFrame) -> int:
 
 
 def _home_lines(run: Run) -> pl.DataFrame:
-    """The rows of lines in which a thread spends much of its time on the structure, and writes.
+    """The lines in which at least one thread writes and spends much of its time on the structure.
 
-    With the rows of other threads that use these lines often; `home` and `writes` distinguish them.
+    There is a row for each line and each thread that uses it often. `home` marks such threads, and
+    `writes` marks threads that often write the line.
     """
     seen = run.trace.seen_lines
     every = seen.group_by(_OF_THREAD).agg(every=pl.col("times").sum())
@@ -141,7 +142,7 @@ def _packed(run: Run, lines: pl.DataFrame) -> _Packed | None:
 
 
 def _between(line: pl.DataFrame) -> int:
-    """How many accesses to the line follow one of another thread, at most.
+    """At most so many accesses to the line follow an access by another thread.
 
     Each write takes the line from the others, and each of them can then fetch it once.
     """

@@ -144,7 +144,7 @@ def diagnose(subject: Subject) -> Finding | None:
 
 
 def _reads_once_at_random(subject: Subject) -> bool:
-    """Whether chance decides which thread reads an entry: with one reader each, these are no parts.
+    """Whether each entry has one reader only because it is read once, by any thread.
 
     A breadth-first search reads the edges of each vertex once, in any thread.
     """
@@ -152,7 +152,7 @@ def _reads_once_at_random(subject: Subject) -> bool:
 
 
 def _share_bytes(subject: Subject) -> bool:
-    """Whether threads use the same bytes, as far as lines were followed, or only read them."""
+    """Whether threads only read the structure, or use the same bytes of its lines, if known."""
     if written_share(subject) <= MAX_WRITTEN_SHARE:
         return True
     if shared_lines(subject) is None:

@@ -139,7 +139,7 @@ def _handed(run: Run) -> dict[int, Handed]:
 
 
 def _without_control_words(rows: pl.DataFrame) -> pl.DataFrame:
-    """structure, instance, page, thread, reads, writes of pages; very many accesses count less.
+    """structure, instance, page, thread, reads, writes; very many accesses to a page count less.
 
     Both sides read and write the head and the tail of a ring, which are on one page. This says
     nothing about the data on the other pages.
