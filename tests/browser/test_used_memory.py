@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a recording that does not tell threads shows nothing about them."""
+"""The page of a recording that does not distinguish threads shows nothing about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_what_needs_threads_is_left_out(open_pattern: Open) -> None:
     assert "Samples" in facts
     assert "Threads" not in facts
     assert page.locator(".card").count() == 0
-    assert "does not tell which threads" in page.locator(".not-judged").inner_text()
+    assert "does not show which threads" in page.locator(".not-judged").inner_text()
     for hidden in ("section.sharing", "section.machine", ".counting"):
         assert page.locator(hidden).count() == 0
     headings = page.locator("table.structures th").all_inner_texts()

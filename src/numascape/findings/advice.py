@@ -243,9 +243,9 @@ def local_parts(subject: Subject) -> tuple[Fix, ...]:
     """Let each thread touch its own part first; or if the parts are not its own, spread them."""
     if subject.is_dealt_out:
         fixed = (
-            "A thread takes the next part when it is free, so nothing tells in advance which "
-            "thread uses a page. For local pages, give each thread fixed parts, and let it touch "
-            "them first."
+            "A thread takes the next part when it is free. So it is not known in advance which "
+            "thread will use a page. For local pages, give each thread fixed parts, and let it "
+            "touch them first."
         )
         return Fix(interleave_pages(subject), Remedy.INTERLEAVED), Fix(fixed)
     return (

@@ -142,8 +142,8 @@ def describe_not_judged(trace: Trace) -> str:
         return ""
     if not knows_threads(trace):
         return (
-            "This trace does not tell which threads access the memory, so nothing can be said "
-            "about where it should be. Record without `--recorder damon` to learn it."
+            "This trace does not show which threads access the memory. So it is unknown where the "
+            "memory should be. Record without `--recorder damon` to see the threads."
         )
     if only_touches(trace):
         return (

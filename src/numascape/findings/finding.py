@@ -98,7 +98,7 @@ class Place:
         return f"{function} ({where})" if function and where else function or where
 
 
-SAMPLES_BOUND: Final = "samples do not tell how many accesses are answered by a cache"
+SAMPLES_BOUND: Final = "samples do not show how many accesses are answered by a cache"
 """Why a gain that is predicted from samples is a bound."""
 
 

@@ -125,7 +125,7 @@ def trace(tmp_path: Path) -> Trace:
 def test_nothing_is_said_about_threads(trace: Trace) -> None:
     run = examine(trace)
     assert findings_of(run) == []
-    assert "does not tell which threads" in describe_not_judged(trace)
+    assert "does not show which threads" in describe_not_judged(trace)
     heap = trace.structures.filter(name="heap").item(0, "structure")
     reading = reading_of(run, heap, [])
     assert reading.see[-1] == "Which threads use it is not known."
