@@ -30,14 +30,25 @@ F, G = Place("f", "a.c", 3), Place("g", "b.c", 4)
             LineSums(9, 9, 4, 1),
             (F, G),
             None,
-            "just written 9 times. In 75 % of them, the two threads used different bytes of the "
-            "line, so they share no data. One side is f (a.c:3), the other g (b.c:4).",
+            "just written. In 75 % of these cases, the two threads used different bytes of the "
+            "line, so they share no data. Most often, f (a.c:3) took the line, and g (b.c:4) had "
+            "written it.",
         ),
-        (LineSums(9, 1, 4, 1), (F, F), None, "1 time. In 75 % of them"),
-        (LineSums(9, 9, 4, 1), (F, F), None, "so they share no data. Both sides are f (a.c:3)."),
-        (LineSums(9, 9, 4, 2), None, None, "In 50 % of them, the two threads used different"),
-        (LineSums(9, 9, 4, 3), None, None, "In 75 % of them, the two threads used the same bytes."),
-        (LineSums(9, 9, 4, 3), None, PartsOfLines(40, 0, 2), "In 25 % of them, the two threads"),
+        (LineSums(9, 1, 4, 1), (F, F), None, "1 time, a thread took"),
+        (
+            LineSums(9, 9, 4, 1),
+            (F, F),
+            None,
+            "share no data. Most often, f (a.c:3) took the line, and had also written it.",
+        ),
+        (LineSums(9, 9, 4, 2), None, None, "In 50 % of these cases, the two threads used"),
+        (
+            LineSums(9, 9, 4, 3),
+            None,
+            None,
+            "In 75 % of these cases, the two threads used the same bytes.",
+        ),
+        (LineSums(9, 9, 4, 3), None, PartsOfLines(40, 0, 2), "In 25 % of these cases, the two"),
         (
             LineSums(9, 9, 4, 1),
             None,
@@ -51,7 +62,10 @@ def test_transfers_are_said_with_both_sides(
     sums: LineSums, sides: tuple[Place, Place] | None, parts: PartsOfLines | None, said: str
 ) -> None:
     text = _why(sums, sides, parts)
-    assert text.startswith("A thread took a cache line that another thread had just written ")
+    times = "1 time" if sums.travelling == 1 else "9 times"
+    assert text.startswith(
+        f"{times}, a thread took a cache line that another thread had just written. "
+    )
     assert said in text
     assert text.endswith(said) or sums.travelling == 1 or parts is not None or sums.true_sharing > 1
 

@@ -92,21 +92,20 @@ def _sides(rows: pl.DataFrame, *, false: bool) -> tuple[Place, Place] | None:
 
 def _why(sums: LineSums, sides: tuple[Place, Place] | None, parts: PartsOfLines | None) -> str:
     times = counted(sums.travelling, "time")
-    sentence = f"A thread took a cache line that another thread had just written {times}. "
+    sentence = f"{times}, a thread took a cache line that another thread had just written. "
     if parts is not None or sums.false_sharing >= MIN_FALSE_SHARING:
         sentence += (
-            f"In {percent(sums.false_sharing)} of them, the two threads used different bytes of "
-            "the line, so they share no data."
+            f"In {percent(sums.false_sharing)} of these cases, the two threads used different "
+            "bytes of the line, so they share no data."
         )
     else:
         share = percent(1 - sums.false_sharing)
-        sentence += f"In {share} of them, the two threads used the same bytes."
+        sentence += f"In {share} of these cases, the two threads used the same bytes."
     if sides is not None:
         taker, writer = sides
         same = str(taker) == str(writer)
-        sentence += (
-            f" Both sides are {taker}." if same else f" One side is {taker}, the other {writer}."
-        )
+        wrote = "had also written it" if same else f"{writer} had written it"
+        sentence += f" Most often, {taker} took the line, and {wrote}."
     if parts is not None and parts.step:
         sentence += (
             f" {parts.users} threads use one line of {LINE_BYTES} bytes. Each of them uses "
