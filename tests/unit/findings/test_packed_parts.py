@@ -16,7 +16,7 @@ def test_the_finding_says_what_each_thread_uses_and_how_to_pad_it() -> None:
     )
     assert finding.name == "counts"
     assert finding.threads == (0, 1, 2, 3)
-    assert "4 threads write the same cache lines, each of them its own 8 bytes of 64" in finding.why
+    assert "4 threads write the same cache lines. Each of them writes its own 8" in finding.why
     assert finding.evidence[0].value == 4 * 90_000
     assert finding.advice[0].startswith("Pad each thread's element from 8 to 64 bytes")
 
@@ -35,7 +35,7 @@ def test_a_thread_that_only_reads_beside_what_another_one_writes_shares_the_line
     pattern.seen_lines = [row for row in pattern.seen_lines if row[4] < 2]
     (finding,) = (f for f in findings_of(run_of(pattern)) if f.kind is Kind.LINE_FALSE_SHARING)
     assert finding.threads == (0, 1)
-    assert "2 threads use the same cache lines, each of them its own 8 bytes of 64" in finding.why
+    assert "the same cache lines. Each of them uses its own 8 bytes of 64. Not all" in finding.why
     assert "Not all of them write: only thread 0. They share no" in finding.why
 
 

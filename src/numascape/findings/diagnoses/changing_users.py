@@ -186,8 +186,8 @@ def _other_lines(subject: Subject) -> Finding:
     why = (
         "In each phase, each thread uses its own parts of a page. But these parts change from "
         "phase to phase. In the samples of all phases, two threads are in the same cache line "
-        f"{every.ratio:.1f} times as often as by chance; in those of one phase, {within.ratio:.2f} "
-        "times as often."
+        f"{every.ratio:.1f} times as often as by chance. In the samples of one phase, this is "
+        f"{within.ratio:.2f} times as often as by chance."
     )
     evidence = Evidence("lines in common, over chance", every.ratio, "times")
     return _finding(subject, why, evidence, 0.8, _ALIKE)

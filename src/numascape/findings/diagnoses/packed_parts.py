@@ -180,10 +180,10 @@ def _finding(run: Run, structure: int, packed: _Packed) -> Finding:
         name=str(run.trace.structures.item(structure, "name")),
         threads=packed.threads,
         why=(
-            f"{len(packed.threads)} threads {use} the same cache lines, each of them its own "
-            f"{counted(parts.part, 'byte')} of {LINE_BYTES}.{who} They share no data, but a thread "
-            "takes the line from the cache of another one, up to "
-            f"{counted(packed.between, 'time')} in this run ({percent(share)} of its accesses). "
+            f"{len(packed.threads)} threads {use} the same cache lines. Each of them {use}s its "
+            f"own {counted(parts.part, 'byte')} of {LINE_BYTES}.{who} They share no data. But "
+            "they take the lines from each other's caches, up to "
+            f"{counted(packed.between, 'time')} ({percent(share)} of the accesses of the run). "
             "To count how often, record with `--traffic` on a machine with a CPU for each thread."
         ),
         fixes=tuple(Fix(text) for text in separate(parts)),

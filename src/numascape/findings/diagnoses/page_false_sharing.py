@@ -166,7 +166,7 @@ def _in_turn(subject: Subject) -> Finding:
     """Each thread has many short parts, as with `schedule(static, 1)`."""
     return _by_a_rule(
         subject,
-        "Threads take parts of it in turn, and these are shorter than a page: about "
+        "Threads take parts of it in turn, and each part is shorter than a page. About "
         f"{subject.use.users_per_page:.1f} threads use each page, and the next page has other "
         "users. A page can be local to only one of them.",
         0.9,
@@ -177,9 +177,9 @@ def _in_each_page(subject: Subject) -> Finding:
     """All threads write each page by a rule, as with a division of rows that are one page long."""
     return _by_a_rule(
         subject,
-        "All threads write each of its pages, and their shares of a page follow a rule, not "
-        "chance. So each thread has its own parts, and these are shorter than a page, such as a "
-        "quarter of each row. A page can be local to only one of the threads.",
+        "All threads write each of its pages. Their shares of a page follow a rule, not chance. "
+        "So each thread has its own parts, such as a quarter of each row, and these are shorter "
+        "than a page. A page can be local to only one of the threads.",
         0.8,
     )
 
@@ -190,11 +190,10 @@ def _on_own_lines(subject: Subject) -> Finding:
     return _by_a_rule(
         subject,
         f"About {subject.use.users_per_page:.1f} threads use each of its pages, but not the same "
-        "data: samples saw two threads use the same data of a cache line "
-        f"{counted(round(overlap.seen), 'time')}, and would have seen this "
-        f"{overlap.by_chance:.0f} times if the threads used the whole page. So each thread has "
-        "its own parts, and these are shorter than a page. A page can be local to only one of the "
-        "threads.",
+        "data. Samples saw two threads use the same data of a cache line "
+        f"{counted(round(overlap.seen), 'time')}. If the threads used the whole page, samples "
+        f"would have seen this {overlap.by_chance:.0f} times. So each thread has its own parts, "
+        "and these are shorter than a page. A page can be local to only one of the threads.",
         0.9,
     )
 
