@@ -221,7 +221,7 @@ def _has_own_instances(subject: Subject) -> bool:
 
 
 def _then(huge: Finding) -> str:
-    """What to do about huge pages after the fix of another finding."""
+    """The fixes for huge pages, after the fix of another finding."""
     return f"{huge.why} {huge.advice[0]}"
 
 

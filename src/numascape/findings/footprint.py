@@ -16,9 +16,10 @@ WORD = 8
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a thread uses of a structure: bytes, and accesses to each 8 bytes (`reuse`).
+    """The part of a structure that a thread uses: its bytes, and accesses to each 8 bytes.
 
-    `size` is a mean over the threads, weighted by their accesses.
+    `size` is the bytes, as a mean over the threads, weighted by their accesses. `reuse` is the
+    accesses.
     """
 
     size: float = 0.0

@@ -78,7 +78,7 @@ class Nodes:
 
     @cached_property
     def _begin(self) -> Ints:
-        """Where each page of the index begins in `_sorted`, and the end of the last one."""
+        """The first row of each page of the index in `_sorted`, and the end of the last page."""
         number = np.bincount(self._index.rows(self.pages), minlength=self._index.pages.height)
         return np.concatenate([[0], np.cumsum(number)])
 
@@ -107,7 +107,7 @@ def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:
 
 
 def pages_by_node(placement: pl.DataFrame) -> dict[int, dict[int, int]]:
-    """By structure, the number of its pages on each node, as the kernel reported in a recording."""
+    """For each structure, the number of its pages on each node, as the kernel reported them."""
     pages: dict[int, dict[int, int]] = {}
     for structure, node, count in placement.group_by("structure", "node").len().iter_rows():
         pages.setdefault(structure, {})[node] = count

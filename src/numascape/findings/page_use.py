@@ -139,9 +139,9 @@ def page_use(rows: pl.DataFrame) -> PageUse:
 
 
 def first_touchers(use: PageUse, touched: pl.DataFrame) -> Integers | None:
-    """By page of `use`, its thread in `touched`, which are first touches of the structure.
+    """For each page of `use`, its thread in `touched`, which has the structure's first touches.
 
-    -1 if it is not among them; None if there are none.
+    The thread is -1 for a page without a first touch. None: there are no first touches.
     """
     if touched.is_empty():
         return None

@@ -19,7 +19,7 @@ from numascape.trace.counting import knows_threads, structure_error
 
 @dataclass(frozen=True)
 class Reading:
-    """What a structure's figures show (``see``) and what to do about it (``advice``)."""
+    """Text on what a structure's figures show (``see``) and what to do (``advice``)."""
 
     see: tuple[str, ...]
     advice: tuple[str, ...]

@@ -59,7 +59,7 @@ class RemediedRun:
 
     @cached_property
     def _labels(self) -> list[Ints]:
-        """What the remedies depend on, for each page: its node now, its users' node, its user."""
+        """Remedies depend on these numbers of a page: its node now, its users' node, its user."""
         demand = self._pages_alone
         return [
             label_of_shares(demand.shares(self._nodes.pages, self._speeds)),
@@ -125,12 +125,12 @@ class RemediedRun:
         demand, pages = self._demand, self._pages
         structures = self._structures(found)
         if remedy in (Remedy.COPIED, Remedy.DIVIDED):
-            # Where the work is divided, a thread finds its pages on its node, as with copies.
+            # If the work is divided, a thread finds its pages on its node, as with copies.
             return self._predict(
                 demand, pages, label, self.now, structures, free=remedy is Remedy.DIVIDED
             )
         if remedy is Remedy.BALANCED:
-            # How much threads share of their fetches depends on how much each of them does.
+            # The fetches that threads have in common depend on how much work each thread has.
             demand, pages = balanced(self._pages_alone), self._nodes.pages
         elif remedy is Remedy.USERS:
             if self._trace.phases.height > self._initialisation:

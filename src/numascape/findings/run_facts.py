@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What diagnoses know of a run as a whole, computed once for all of them."""
+"""Facts about a run as a whole for diagnoses, computed once for all of them."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ class RunFacts:
 
     @cached_property
     def owners(self) -> dict[int, Owner]:
-        """By structure, the part of the program that decides on its memory."""
+        """For each structure, the part of the program that decides on its memory."""
         return {
             row["structure"]: owner_of(row) for row in self.trace.structures.iter_rows(named=True)
         }
 
     @cached_property
     def pages_by_node(self) -> dict[int, dict[int, int]]:
-        """By structure, the number of its pages on each node, if known."""
+        """For each structure, the number of its pages on each node, if known."""
         return pages_by_node(self.trace.placement)
 
     @property

@@ -201,8 +201,8 @@ def _phase(subject: Subject, phase: int) -> str:
 def _taken_by_tasks(subject: Subject) -> bool:
     """Whether OpenMP's tasks or sections decide which thread uses a page.
 
-    After few repetitions, a page has a few users, as with groups; after many, all threads use it
-    alike. Data that is only read may be shared within a task: then its users are all threads.
+    After few repetitions, a page has a few users, as with groups. After many, all threads use it
+    alike. Tasks may all read the same data, so data with such users counts only if it is written.
     """
     if not subject.in_tasks:
         return False
@@ -214,8 +214,9 @@ def _taken_by_tasks(subject: Subject) -> bool:
 def _taken_by_chunks(subject: Subject) -> bool:
     """Whether a dynamic schedule decides who uses a page, maybe in a loop that calls the work.
 
-    After few repetitions, a page has a few users, as with groups; after many, all threads use it
-    alike, but make many accesses in turn. Data that is only read may be shared within a chunk.
+    After few repetitions, a page has a few users, as with groups. After many, all threads use it
+    alike, but each makes many accesses before the next one does. Chunks may all read the same data,
+    so data with such users counts only if it is written.
     """
     if not subject.in_dynamic_loop:
         return False
@@ -233,8 +234,8 @@ def _makes_many_in_turn(subject: Subject) -> bool:
 def _taken_by_pool(subject: Subject) -> bool:
     """Whether threads that take the next part when they are free write pages of others.
 
-    After few repetitions, a page has a few users, as with groups; after many, all threads use it
-    alike. But a thread then makes many accesses to a page before another one does.
+    After few repetitions, a page has a few users, as with groups. After many, all threads use it
+    alike, but each makes many accesses before the next one does.
     """
     if not subject.run.takes_next_part or written_share(subject) <= MAX_WRITTEN_SHARE:
         return False

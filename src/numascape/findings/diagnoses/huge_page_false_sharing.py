@@ -104,7 +104,7 @@ def _by_user(subject: Subject) -> Floats:
 
 
 def _offsets(subject: Subject) -> Integers:
-    """By page, the offset of the first page of its instance in a huge page.
+    """For each page, the offset of the first page of its instance in a huge page.
 
     0 if the address is unknown.
     """

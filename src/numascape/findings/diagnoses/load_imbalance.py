@@ -144,7 +144,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     if schedule is None and run.has_dynamic_loop(phase):
         return None  # its loop calls the function with most of the accesses
     if _takes_work_when_free(run, phase):
-        return None  # so do tasks, queues and thread pools
+        return None  # tasks, queues and thread pools also balance time
     saved = 1 - counts.mean() / counts.max()
     where = "The threads" if run.trace.phases.height == 1 else f"In {name}, the threads"
     what = "instructions" if computes else "accesses"

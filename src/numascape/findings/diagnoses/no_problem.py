@@ -41,7 +41,7 @@ _ELSEWHERE = (
 
 def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     """Return the finding when none of the `others` has a fix and the trace can show it."""
-    # Where threads hand data to each other, their nodes matter.
+    # If threads hand data to each other, the nodes of these threads matter.
     if any(finding.to_do or finding.kind is Kind.PRODUCER_CONSUMER for finding in others):
         return []
     local = _local_share(run)
@@ -136,7 +136,7 @@ def _common_lines(run: Run) -> list[str]:
 def _scattered(
     run: Run, private: float, local: float | None, policy: Policy | None
 ) -> tuple[str, list[Fix]]:
-    """What is shared or remote although no structure has a finding, and what could help."""
+    """Say what is shared or remote although no structure has a finding, and what could help."""
     away = f"{percent(1 - private)} of the accesses go to pages that another thread touched first"
     if local is not None:
         away = f"{percent(1 - local)} of the accesses go to a node where their thread does not run"

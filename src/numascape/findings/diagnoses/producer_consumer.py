@@ -111,7 +111,7 @@ def _is_stream(subject: Subject, handed: Handed) -> bool:
 
 
 def _handed(run: Run) -> dict[int, Handed]:
-    """What threads did outside of parallel regions while others lived, by structure."""
+    """For each structure, how threads used it outside of parallel regions while others lived."""
     loose = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
     together = used_while_others_lived(run.trace, loose)
     work, _ = without_fills_by_teams(together, run.trace.first_touch, run.trace.threads)
@@ -157,7 +157,7 @@ def _without_control_words(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read_by_others(pages: pl.DataFrame) -> dict[int, float]:
-    """By structure: reads of written pages by threads that do not write the page."""
+    """For each structure, reads of written pages by threads that do not write the page."""
     written = pl.col("writes").sum().over(PAGE)
     even = written / pl.len().over(PAGE)
     by_others = pages.lazy().filter(pl.col("writes") <= MIN_USER_SHARE * even, written > 0)
