@@ -92,7 +92,7 @@ def structure_facts(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict
 
 
 def _by_page(per_thread: pl.DataFrame, page: Ints, bound: int) -> pl.DataFrame:
-    """By structure, the number of its `pages`, and sums over these pages.
+    """For each structure, the number of its `pages`, and sums over these pages.
 
     `total` sums the accesses, `top` the accesses of busiest threads, and `users` the users times
     the accesses. `page` is the number of each row's page, below `bound`.
@@ -146,7 +146,7 @@ def _touchers(first_touch: pl.DataFrame, page: Ints, bound: int) -> Ints:
 
 
 def _own(per_thread: pl.DataFrame, page: Ints, touchers: Ints) -> pl.DataFrame:
-    """By structure: the accesses by the thread that touched the page first."""
+    """For each structure, the accesses by the thread that touched the page first."""
     own = per_thread.filter(touchers[page] == per_thread["thread"].to_numpy())
     return own.group_by("structure").agg(own=(pl.col("reads") + pl.col("writes")).sum())
 
@@ -169,7 +169,7 @@ def _toucher_accesses(use: pl.LazyFrame, touchers: pl.DataFrame, rows: int) -> p
 
 
 def _others(use: pl.LazyFrame, by_thread: pl.DataFrame, rows: int) -> pl.DataFrame:
-    """By structure, `dominance` without the accesses of the structure's busiest thread."""
+    """For each structure, `dominance` without the accesses of its busiest thread."""
     accesses = pl.col("reads") + pl.col("writes")
     mainly_one = by_thread.filter(pl.col("threads") > 2, 2 * pl.col("busiest_accesses") >= accesses)
     if mainly_one.is_empty():

@@ -23,7 +23,7 @@ _MIN_ADVISED_SHARE = 0.01
 
 
 class Named(str, Enum):
-    """What a structure's name refers to."""
+    """The kind of thing that a structure's name refers to."""
 
     SOURCE = "source"
     """A variable, a field, a file, or a line of the program's or a library's source."""

@@ -10,7 +10,7 @@ from numascape.trace import Trace
 
 
 def remote_accesses(trace: Trace) -> pl.DataFrame:
-    """By structure and the page's node, in accesses: structure, node, accesses, remote.
+    """One row for each structure and node of its pages: structure, node, accesses, remote.
 
     Only pages and threads whose nodes are known count. The accesses of a thread that was seen on
     several nodes are divided evenly among these nodes, so `remote` is a float.
@@ -34,7 +34,7 @@ def remote_accesses(trace: Trace) -> pl.DataFrame:
 
 
 def foreign_accesses(trace: Trace) -> pl.DataFrame:
-    """By structure: accesses to pages whose first toucher is known, and those by other threads.
+    """For each structure, accesses to pages with a known first toucher; `foreign`: by others.
 
     Columns: structure, accesses, foreign. If threads stay on the node where they touched their
     pages, only foreign accesses can be remote. This is known even on a machine with one node.

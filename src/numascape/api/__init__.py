@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `import numascape` offers: recording a program, and everything about its trace."""
+"""The interface of `import numascape`: recording a program, and everything about its trace."""

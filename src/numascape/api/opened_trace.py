@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _Results(Trace):
-    """What can be computed from a trace, of the whole run or of one phase.
+    """Computes results from a trace, for the whole run or for one phase.
 
     A `machine` is a Machine, the name of one that `numascape machine show --list` prints, or the
     path of its description. None is the machine on which the run was recorded.
@@ -53,7 +53,7 @@ class _Results(Trace):
         return self.table(table).lazy()
 
     def findings(self, machine: Machine | str | os.PathLike[str] | None = None) -> list[Finding]:
-        """What is wrong, why, and how to fix it; largest gain first."""
+        """The problems, their causes, and their fixes; largest gain first."""
         from numascape.analysis.source_files import readable_sources
         from numascape.findings import find
 

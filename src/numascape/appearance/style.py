@@ -24,7 +24,7 @@ LARGEST_CM: Final = 200.0
 
 @dataclass(frozen=True)
 class Style:
-    """What a user may choose. Sizes are in centimetres; height None is the figure's default."""
+    """The user's settings. Sizes are in centimetres; height None is the figure's default."""
 
     grey: bool = False
     width: float = COLUMN_CM

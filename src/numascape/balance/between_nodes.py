@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes from node to node: the messages of a mapping, and the tasks that migrate."""
+"""Counts what goes from node to node: the messages of a mapping, and migrating tasks."""
 
 from __future__ import annotations
 

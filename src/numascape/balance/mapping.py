@@ -123,7 +123,7 @@ class Problem:
             raise NumascapeError(str(error)) from error
 
     def objective(self, mapping: Cores, options: Options | None = None) -> tuple[float, ...]:
-        """What the incumbent search minimises, the most important first.
+        """The numbers that the incumbent search minimises, the most important first.
 
         - the excess over the caps on migrations,
         - the excess over the memory of cores,

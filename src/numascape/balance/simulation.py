@@ -45,7 +45,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Interval:
-    """What a core did between two times, in seconds. It is idle between its intervals."""
+    """An activity of a core between two times, in seconds. Between intervals, the core is idle."""
 
     core: int
     start: float

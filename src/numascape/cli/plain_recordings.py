@@ -42,7 +42,7 @@ def _readers(options: Iterable[NamedOption]) -> dict[str, tuple[str, Callable[[s
 
 
 def plainly_asked(arguments: Sequence[str]) -> RecordRequest | None:
-    """What a command line asks for, if it is a plain one of `record`; None: Typer must parse it.
+    """The recording that a plain command line asks for; None: Typer must parse the line.
 
     Plain command lines are `numascape record OPTIONS -- PROGRAM ARGUMENTS`, and the same without
     `--`. Their values are not joined with the options.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verb `balance` reads: tasks, and the hosts that run them."""
+"""Reads the input of the verb `balance`: tasks, and the hosts that run them."""
 
 from __future__ import annotations
 

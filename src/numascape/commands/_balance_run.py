@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verb `balance` does with a problem: groups in other processes, the table, pictures."""
+"""Balances for the verb `balance`: groups in other processes, the table, and pictures."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verbs that take a job share: their options, and reading it with an engine."""
+"""The verbs that take a job share this: options, and reading the job with an engine."""
 
 from __future__ import annotations
 

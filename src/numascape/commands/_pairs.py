@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verbs that show two traces share."""
+"""Options and checks that the verbs which show two traces share."""
 
 from __future__ import annotations
 

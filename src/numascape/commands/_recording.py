@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `numascape record` does, apart from the parsing of its options."""
+"""Does the work of `numascape record`, after its options are parsed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What verbs say and check about the files that they write."""
+"""Messages and checks about the files that verbs write."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def show(
 
 
 def _conclusions(trace: Trace) -> list[str]:
-    """What `advise` finds, in a few lines."""
+    """The findings of `advise` in a few lines."""
     from numascape.analysis.source_files import readable_sources
     from numascape.console.findings import conclusions
     from numascape.findings import examine, findings_of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a comparison says in one sentence, and what makes the two runs less comparable.
+"""The conclusion of a comparison in one sentence, and reasons why the runs are less comparable.
 
 The terminal, the JSON document and the page take both from here.
 """
@@ -68,7 +68,7 @@ def _share_sentence(comparison: Comparison) -> str:
 
 
 def _moved(what: str, before: float | None, after: float | None) -> str:
-    """How a share changed; empty if it is unknown in one of the runs."""
+    """A sentence on how a share changed; empty if the share is unknown in one of the runs."""
     if before is None or after is None:
         return ""
     if abs(after - before) < _EQUAL:

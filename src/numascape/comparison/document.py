@@ -13,7 +13,7 @@ from numascape.findings import Finding
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
-    """What is printed with --json."""
+    """The document that is printed with --json."""
     return {
         "conclusion": conclusion(comparison),
         "cautions": list(cautions(comparison)),

@@ -29,7 +29,7 @@ _SMALLEST_CHANGE: Final = 0.005
 """A smaller change of a share is neither better nor worse."""
 
 Positions = dict[int, int]
-"""By structure of a trace, its position in the report of this trace."""
+"""For each structure of a trace, its position in the report of this trace."""
 
 
 def page_data(
@@ -68,7 +68,7 @@ def _positions(report: Draft) -> Positions:
 
 
 def _row_of(shown: Sequence[StructureChange], side: int) -> Positions:
-    """By structure of one of the traces, its row on the page."""
+    """For each structure of one of the traces, its row on the page."""
     return {
         number: row
         for row, change in enumerate(shown)

@@ -13,7 +13,7 @@ from numascape.quantities import bytes_text, counted
 
 
 def planned_lines(move: Move) -> Iterator[str]:
-    """What would be done."""
+    """Print what would be moved."""
     yield f"{move.subject}: {bytes_text(move.pages.total)} to move"
     for before, wanted, total in by_pair(move.pages.sets):
         yield f"  from node {before} to node {wanted}: {bytes_text(total)}"
@@ -25,13 +25,13 @@ def planned_lines(move: Move) -> Iterator[str]:
 
 
 def unmet_lines(move: Move) -> Iterator[str]:
-    """The rules of a plan that were not followed."""
+    """Print the rules of a plan that were not followed."""
     for rule in move.unmet:
         yield f"  not found in this process: {rule}"
 
 
 def account_lines(move: Move, account: Account, threads: ThreadResults | None) -> Iterator[str]:
-    """What was done, what was not and why, and what the kernel says afterwards."""
+    """Print what was moved, what was not and why, and what the kernel says afterwards."""
     moved = bytes_text(account.moved_bytes)
     yield f"{move.subject}: {moved} of {bytes_text(move.pages.total)} moved"
     for (before, now), total in sorted(account.moved.items()):

@@ -87,7 +87,7 @@ def _phase_name(trace: TraceOfPhase) -> str:
 
 
 def local_shares(trace: Trace) -> dict[int, float]:
-    """By structure the share of local accesses, if nodes are known."""
+    """For each structure, the share of local accesses, if nodes are known."""
     moved = node_traffic(trace, trace.accesses, ["structure"]).filter(
         (pl.col("thread_node") >= 0) & (pl.col("page_node") >= 0)
     )

@@ -36,7 +36,7 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Strip:
-    """By column the mean accesses per page, the user with most of them, and its share.
+    """For each column: the mean accesses per page, the user with most of them, and its share.
 
     `who` is an index of a user, or -1 if none is known.
     """
@@ -48,12 +48,12 @@ class Strip:
 
 @dataclass(frozen=True)
 class Users:
-    """What the strips distinguish: threads, or the nodes that the threads stayed on."""
+    """The users that strips distinguish: threads, or the nodes that the threads stayed on."""
 
     what: str
     names: tuple[str, ...]
     of_thread: Indices
-    """By thread the index of its user; -1 for a thread that was seen on several nodes."""
+    """For each thread, the index of its user; -1 for a thread that was seen on several nodes."""
 
 
 def users_of(trace: Trace) -> Users:

@@ -269,7 +269,7 @@ def _words(stack: CallStack | None) -> list[str]:
 
 
 def _parents(members: list[Member]) -> dict[int, int]:
-    """By forked process, the process that it was forked from."""
+    """For each forked process, the process that it was forked from."""
     named = {member.shard.path.stem: member.process for member in members}
     parents = {}
     for member in members:

@@ -18,7 +18,7 @@ from numascape.conversion.shards import MappedModule
 from numascape.trace.format import PAGE_BYTES
 
 _UNNAMED = "(anonymous namespace)::"
-"""What the compiler writes before a name that the source does not qualify."""
+"""The compiler writes this before names in an unnamed namespace, and the source does not."""
 _WEIGHT_OF_BYTE = 16
 """The weights of a page add up to 65 536, so a count is divided into parts of 1/65 536 of it."""
 

@@ -58,7 +58,7 @@ Allocation = tuple[AllocationName, CallStack | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """What is known of a call stack; `module` is that of the frame that gives the name."""
+    """The names found for a call stack; `module` is that of the frame that gives the name."""
 
     allocation: AllocationSite
     stack: CallStack
@@ -87,12 +87,12 @@ class Names:
         # Forked processes have their parents' call stacks.
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
-        # By return address; most call stacks have their outer callers in common.
+        # Keys are return addresses, because most call stacks have their outer callers in common.
         self._callers: dict[int, _Caller] = {}
         self._variables: dict[frozenset[int], tuple[list[ModuleVariable], pl.DataFrame]] = {}
 
     def allocations(self, shard: Shard) -> dict[int, Allocation]:
-        """By call stack: the allocation."""
+        """The allocation of each call stack, by the identifier of the call stack."""
         sites = {
             identifier: self._site(
                 addresses or self._unwind(registers, copy),

@@ -54,7 +54,7 @@ class ProcessTables:
 
 @dataclass(frozen=True)
 class _Owned:
-    """What owns the pages of a group: `owners` with one structure each, and modules.
+    """The owners of the pages of a group: `owners` with one structure each, and modules.
 
     `pages` and `variables` are those of module_structures; `ranks` has the page numbers of small
     blocks.

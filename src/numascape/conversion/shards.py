@@ -134,13 +134,13 @@ class Shard:
     phases: list[ShardPhase]
     switches: list[tuple[int, int]]
     paths: list[str]
-    # By identifier: return addresses, or registers and a copy of the stack.
+    # Key: an identifier. Value: return addresses, or registers and a copy of the stack.
     call_stacks: Mapping[int, tuple[tuple[int, ...], list[int], bytes]]
-    # By identifier: the Python functions of the call stack, innermost first.
+    # Key: an identifier. Value: the Python functions of the call stack, innermost first.
     python_stacks: Mapping[int, tuple[PythonFrame, ...]]
-    # By identifier, which owners have as stack_id: the name of regions, and its code address.
+    # Key: the stack_id of an owner. Value: a region's name, and the code address that named it.
     region_names: Mapping[int, tuple[str, int]]
-    # By number, which owners have as stack_id: variables in frames on stacks.
+    # Variables in frames on stacks. The stack_id of an owner is an index in this list.
     local_variables: list[LocalVariable]
     counted: tuple[int, int]
     ambiguous_pages: int

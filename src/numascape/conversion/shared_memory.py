@@ -64,7 +64,7 @@ def join(
 
 
 def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """Where pages of instances go: structure, instance, to_structure, to_instance, shift, pages.
+    """The targets of moved pages: structure, instance, to_structure, to_instance, shift, pages.
 
     All instances of an object go to its instance in the first process. `pages` is the number of
     pages of the joined instance.

@@ -58,7 +58,7 @@ def limited(folder: Path | None, limit: int = MAX_BYTES) -> Iterator[None]:
 
 
 def _changed_ns(folder: Path | None) -> int | None:
-    """When a file was added, replaced or removed."""
+    """The last time at which a file was added, replaced or removed."""
     try:
         return None if folder is None else folder.stat().st_mtime_ns
     except OSError:

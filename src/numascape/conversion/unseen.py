@@ -10,7 +10,7 @@ from numascape.quantities import share_text
 from numascape.recording.options import TASK_CLOCK
 from numascape.trace.counting import counts_of_faults
 
-# What each flag of a shard means for the reader, in the order of the sentences.
+# The meaning of each flag of a shard for the reader, in the order of the sentences.
 _OF_FLAGS = (
     (
         native.FLAG_DISK_FULL,

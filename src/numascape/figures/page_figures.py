@@ -159,7 +159,7 @@ def strip_colours(pages: PageMap, style: Style) -> Floats:
 
 
 def dominant_threads(pages: PageMap) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
-    """By column the thread with most accesses, its share of them, and accesses per page."""
+    """For each column: the thread with most accesses, its share of them, and accesses per page."""
     accesses = pages.accesses
     total = accesses.sum(axis=0)
     share: Floats = accesses.max(axis=0, initial=0) / np.maximum(total, 1)

@@ -147,7 +147,7 @@ def _written(body: Node, own: set[str], derived: set[str]) -> str:
 
 
 def _targets(body: Node) -> Iterator[Node]:
-    """What assignments and increments write."""
+    """The expressions that assignments and increments write."""
     for write in below(body, "assignment_expression", "update_expression"):
         target = write.child_by_field_name("left") or write.child_by_field_name("argument")
         while target is not None and target.type == "parenthesized_expression":

@@ -87,7 +87,7 @@ def rank_files(path: Path) -> dict[int, Path]:
 
 
 def _set_and_rank(name: str) -> tuple[tuple[str, str], int] | None:
-    """What the names of a data set have in common, and the rank; compression may differ."""
+    """The parts that all file names of a data set have in common, and the rank."""
     match = re.match(_RANK_NAME, name)
     if match is None:
         return None

@@ -23,7 +23,7 @@ class Format(str, Enum):
 
 
 class MatrixOfNodes(str, Enum):
-    """What the matrix between nodes has."""
+    """The numbers that the matrix between nodes has."""
 
     factors = "factors"
     latency = "latency"
