@@ -130,8 +130,8 @@ class Remedy(str, Enum):
 
     NONE = "none"
     USERS = "users"
-    """Each page on the node of the thread that works on it most, and initialised by this thread; of
-    groups that share pages, all threads are on this node."""
+    """Each page on the node of the thread that works on it most, and initialised by this thread. If
+    groups of threads share pages, all threads of a group are on this node."""
     INTERLEAVED = "interleaved"
     """Each page on every node with the same probability."""
     COPIED = "copied"

@@ -16,10 +16,10 @@ WORD = 8
 
 @dataclass(frozen=True)
 class Footprint:
-    """The part of a structure that a thread uses: its bytes, and accesses to each 8 bytes.
+    """The part of a structure that a thread uses, and how often it uses it.
 
     `size` is the bytes, as a mean over the threads, weighted by their accesses. `reuse` is the
-    accesses.
+    number of accesses to each 8 bytes.
     """
 
     size: float = 0.0

@@ -43,7 +43,7 @@ def gain_without(run: Run, transfers: pl.DataFrame) -> Gain | None:
 
 
 def _seconds(run: Run, transfers: pl.DataFrame) -> float:
-    """The time of the thread that waits longest for these lines."""
+    """The waiting time of the thread that waits longest for these lines."""
     assert run.nodes is not None
     speeds = speeds_of(run.nodes.machine)
     position = speeds.positions(run.nodes.thread_node)

@@ -14,8 +14,8 @@ from numascape.analysis.page_numbers import page_numbers
 from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_ORDERED_SHARE, MIN_USER_SHARE
 
 ELEMENTS = 1 << 23
-"""Maximum number of elements of a matrix. Of larger structures, it has runs of neighbouring pages,
-evenly distributed over the structure."""
+"""Maximum number of elements of a matrix. If a structure is larger, the matrix has runs of its
+pages that are evenly distributed over the structure."""
 RUN = 256
 
 Floats = npt.NDArray[np.float64]

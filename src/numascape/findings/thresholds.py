@@ -214,7 +214,7 @@ lock, may be used by one of them for long before the next one takes it."""
 
 MIN_JUDGED = 100
 """At or above this number of lines taken from another thread with known bytes, the share of false
-sharing is known to within 10 percent points."""
+sharing is known to within 10 percentage points."""
 
 MIN_TRANSFERS = 1000
 """At or above this number of lines taken from another thread, a structure is judged. Fewer lines
@@ -250,7 +250,7 @@ judged: most of its work then goes to whichever thread is free."""
 
 MIN_PHASE_SHARE = 0.1
 """Smallest share of the run's accesses for a phase's balance to matter. A saving of a quarter of it
-is then two percent of the run."""
+is then 2.5 percent of the run."""
 
 MIN_DISPLACED_PAGES = 6
 """At or above this number of displaced pages of a thread, it is not chance that they are all on one

@@ -320,7 +320,7 @@ def _is_pool(subject: Subject) -> bool:
 
 
 def _is_spread(subject: Subject) -> bool:
-    """Whether no thread touched much more than its even part first: no node has all pages."""
+    """Whether each thread touched about its even part first, so that no node has all pages."""
     even = 1 / max(1, len(subject.threads))
     return subject.whole.first_toucher_share <= MAX_EVEN_SHARE_RATIO * even
 

@@ -30,8 +30,8 @@ _PAD_OR_COPY = (
     "`numascape-cc`."
 )
 _COUNT_LINES = (
-    "Record with `--traffic` on a machine with a CPU for each thread, which counts these lines. If "
-    "they travel often, let each thread work on a copy, and combine the copies rarely."
+    "Record with `--traffic`, which counts these lines, on a machine with a CPU for each thread. "
+    "If they travel often, let each thread work on a copy, and combine the copies rarely."
 )
 _ELSEWHERE = (
     "Check these first: the algorithm, vectorisation, cache misses, waiting for other threads, "

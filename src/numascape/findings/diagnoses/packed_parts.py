@@ -87,7 +87,7 @@ def written_by_several(run: Run) -> list[str]:
 
 
 def _in_common(run: Run, lines: pl.DataFrame) -> int:
-    """At most so many accesses to lines with common data follow one by another thread."""
+    """An upper bound of the accesses to lines with common data that follow another thread's."""
     return sum(
         _between(line)
         for line in lines.partition_by(_LINE)
@@ -142,7 +142,7 @@ def _packed(run: Run, lines: pl.DataFrame) -> _Packed | None:
 
 
 def _between(line: pl.DataFrame) -> int:
-    """At most so many accesses to the line follow an access by another thread.
+    """An upper bound of the accesses to the line that follow an access by another thread.
 
     Each write takes the line from the others, and each of them can then fetch it once.
     """
