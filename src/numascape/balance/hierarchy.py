@@ -53,7 +53,7 @@ class _NodeGroups:
 
     @classmethod
     def divide(cls, target: Target, number: int) -> _NodeGroups:
-        """Groups of about as many nodes."""
+        """Divide the nodes into groups of nearly equal size."""
         of_node = np.arange(target.nodes) * number // target.nodes
         return cls(target, number, of_node, of_node[target.core_node])
 

@@ -23,7 +23,7 @@ from numascape.errors import NumascapeError
 from numascape.machine.core_latencies import CoreLatencies
 
 MAX_PLACES = 4096
-"""A target has a factor for each pair of its nodes: here, these need 128 MiB."""
+"""A target has a factor for each pair of its nodes. With so many nodes, these need 128 MiB."""
 _STEP: Final = 2.0
 """It is assumed that a message costs twice as much as on the next finer level. Published latencies
 between cores rise 1.3 to 5 times from a level to the next."""

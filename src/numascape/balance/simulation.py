@@ -107,8 +107,8 @@ class _Run:
         self.iterations = iterations
         tasks = len(self.load)
         done = [0] * tasks  # iterations that the task has finished
-        # Received messages by the iteration that they are for, as senders may be several iterations
-        # ahead.
+        # For each task, the received messages of each iteration, because senders may be several
+        # iterations ahead.
         have: list[dict[int, int]] = [{} for _ in range(tasks)]
         finished_at = [0.0] * iterations
         for task in range(tasks):

@@ -26,7 +26,7 @@ _WHOLE: Final = {
     "sender": (1 << 32) - 1,
     "receiver": (1 << 32) - 1,
 }
-"""Columns of whole numbers, and their largest."""
+"""The largest value of each column of whole numbers."""
 _SEPARATOR: Final = re.compile(r"\s*[,;]\s*|\s+")
 _LARGEST_MATRIX: Final = 1 << 14
 """Maximum number of rows, because a matrix is dense."""

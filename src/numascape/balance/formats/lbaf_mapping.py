@@ -20,7 +20,7 @@ from numascape.balance.formats.lbaf import LBAF_NAME, last_common_phase, rank_fi
 from numascape.balance.graph import Cores
 from numascape.errors import NumascapeError
 
-# A low, fast quality; the best one takes minutes for large files.
+# This quality of Brotli is low and fast. The best one takes minutes for large files.
 _QUALITY: Final = 5
 
 Document = dict[str, Any]
