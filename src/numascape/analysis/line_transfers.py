@@ -125,8 +125,8 @@ def shared_lines_of_pages(transfers: pl.DataFrame) -> pl.DataFrame:
     """structure, instance, page, shared_lines: how many lines of the page several threads use.
 
     A line that goes once, from the thread that fills it to the thread that uses it, is not shared.
-    So the first transfer of each line does not count. If the trace
-    has only the sum of the lines of a page (cache_line -1), all of its lines count.
+    So the first transfer of each line does not count. If the trace has only the sum of the lines of
+    a page (cache_line -1), all of its lines count.
     """
     known = pl.col("cache_line") >= 0
     every = pl.lit(PAGE_LINES, dtype=pl.Int64)

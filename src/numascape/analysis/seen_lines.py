@@ -4,7 +4,7 @@
 A sample shows a few lines of a page. If threads use the lines of a page independently of each
 other, samples see two threads in the same line by chance. The expected number of these cases can be
 computed. If each thread has its own parts of the page, samples never see two threads in the same
-line. The same holds for lines that are close to each other.
+line. The same is true for lines that are close to each other.
 
 There is one exception. At the border of two parts, two threads use different bytes of one line, and
 code that runs once for each part is sampled more often there than elsewhere. So two threads in the

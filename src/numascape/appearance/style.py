@@ -45,7 +45,7 @@ class Style:
 
     @cached_property
     def intensity(self) -> Colormap:
-        """From light to dark for rising values; the lowest value already differs from white."""
+        """Colours from light to dark for rising values; even the lowest one is not white."""
         whole = mpl.colormaps["Greys" if self.grey else "YlGnBu"]
         return LinearSegmentedColormap.from_list(
             "intensity", [whole(0.22 + 0.78 * step / 15) for step in range(16)]
@@ -65,7 +65,7 @@ class Style:
 
 
 def access_scale(values: npt.NDArray[np.float64]) -> Normalize:
-    """Logarithmic over the values above 0, for at least one decade and at most six."""
+    """A logarithmic scale over the values above 0, for at least one decade and at most six."""
     largest = float(values.max(initial=0))
     if largest <= 0:
         return Normalize(0, 1)
@@ -106,7 +106,7 @@ SETTINGS: Final[Any] = {
     # Text stays text, so that it can be searched and edited.
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
-    # Without it, the ids in the file would differ each time.
+    # Without this setting, the ids in the file would differ each time.
     "svg.hashsalt": "numascape",
 }
 """Matplotlib's settings while drawing and saving; they replace the user's own settings."""

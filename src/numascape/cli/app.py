@@ -16,7 +16,7 @@ from numascape.cli.first_words import typed_instead
 from numascape.cli.installed_parts import describe_parts
 from numascape.installation import installed_version
 
-# Each is a module of numascape.commands, in the order of the help.
+# Each verb is a module of numascape.commands. They are in the order of the help.
 _VERBS: Final = (
     "record",
     "run",
@@ -36,7 +36,7 @@ _VERBS: Final = (
     "move",
     "tune",
 )
-# The same for verbs that have verbs of their own.
+# Each of these is a package, with a module for each of its own verbs.
 _GROUPS: Final = ("machine", "host")
 # Options after the program's name belong to the program, with or without `--` before it.
 _OF_PROGRAM: Final = {"allow_interspersed_args": False}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs that take a job share this: options, and reading the job with an engine."""
+"""Options of the verbs that take a job, and reading the job with an engine."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class CallStack:
     callers: list[_Caller]
 
     def words(self) -> tuple[str, ...]:
-        """The call stack as text. Most are never printed: a structure has one of its stacks."""
+        """The call stack as text, made only when needed: a structure shows one of its stacks."""
         return (
             *(f"{frame.function} ({frame.file}:{frame.line})" for frame in self.python),
             *(word for _, own in self.callers for word in own),

@@ -78,7 +78,7 @@ def _result(trace: Trace, finding: Finding, folder: Path) -> dict[str, Any]:
         "level": "note" if gain is not None and gain.share < _WARNING_FROM else "warning",
         "message": {"text": message},
         "rank": round(100 * finding.confidence, 1),
-        # The same finding of another run, at another line, is the same for a code host.
+        # A code host recognises the same finding of another run by this, even at another line.
         "partialFingerprints": {"finding/v1": _fingerprint(finding)},
     }
     if (location := _location(trace, finding, folder)) is not None:

@@ -23,7 +23,7 @@ from numascape.figures.drawing import SUFFIXES, encode
 _BEFORE: Final = "#b8b8b8"
 _AFTER: Final = "#2c7fb8"
 _MAX_BARS: Final = 256
-"""Number of cores up to which each core has a bar. Above it, a bar is the mean of neighbours."""
+"""Number of cores up to which each core has a bar. With more, a bar is a mean of neighbours."""
 _MAX_CELLS_WITH_NUMBERS: Final = 8
 
 

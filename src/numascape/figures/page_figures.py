@@ -93,7 +93,7 @@ def draw_first_touch(figure: FigureBase, pages: PageMap, style: Style) -> None:
 
 
 def ranked_places(pages: PageMap) -> list[int]:
-    """Indices of the places that touched columns first, in order of their pages, most first."""
+    """Indices of the places that touched columns first, those with most pages first."""
     touched = pages.place >= 0
     weight = np.bincount(
         pages.place[touched], pages.first_touched[touched], minlength=len(pages.places)
