@@ -68,9 +68,9 @@ MAX_WRITTEN_SHARE = 0.01
 must be repeated in every copy."""
 
 MIN_INITIAL_BYTES = 4
-"""At or above this number of bytes of a structure for each write of the thread that touched it
-first, these writes are its initialisation, and no part of the work: the smallest usual element of a
-large array."""
+"""At or above this number of bytes per write of the thread that touched the structure first, these
+writes are its initialisation, and no part of the work. It is the smallest usual element of a large
+array."""
 
 MAX_PARALLEL_SHARE = 0.95
 """Largest share of a structure's accesses in a phase by one thread, for the phase to count as work
@@ -165,9 +165,9 @@ whether threads share lines. With this number, chance gives less than a quarter 
 0.1 % of all cases (Poisson)."""
 
 MAX_LINE_OVERLAP = 0.25
-"""Ratio of the times that samples saw two threads in the same line to the times by chance, up to
-which each thread has its own parts of a page. Parts of 512 bytes that begin anywhere share a line
-of eight."""
+"""If samples saw two threads in the same line at most this many times as often as by chance, each
+thread has its own parts of a page. Parts of 512 bytes that begin anywhere share one line of
+eight."""
 
 MIN_BYTE_PAIRS = 3.0
 """Smallest number of times that samples would see two threads on the same bytes of a line by
@@ -356,7 +356,7 @@ of them is reported. Smaller structures fit into the last-level cache of most se
 
 MIN_ONE_NODE_SHARE = 0.75
 """At or above this share of the accesses that the memory of one node serves, it is the bottleneck,
-if threads of no node make more than MAX_ONE_NODE_THREADS of them."""
+if no node's threads make more than MAX_ONE_NODE_THREADS of all accesses."""
 
 MAX_ONE_NODE_THREADS = 0.6
 """Largest share of the accesses by threads of one node for the work to be spread over nodes."""

@@ -105,7 +105,7 @@ def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     )
     rest = by_thread.join(serial, on=["structure", "thread"], how="anti")
     mean = rest.group_by("structure").agg(mean=pl.col("count").mean())
-    # Accesses besides writing each byte once; an initialisation makes at most one write per byte.
+    # The accesses other than one write per byte, because an initialisation makes no more writes.
     again = pl.col("writes").cast(pl.Float64) - pl.col("pages") * PAGE_BYTES
     beside = pl.col("reads") + again.clip(lower_bound=0)
     found = (

@@ -73,7 +73,7 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
 
 
 def written_by_several(run: Run) -> list[str]:
-    """The structures with lines of which several threads often write the same bytes, by samples.
+    """The structures with lines in which several threads often write the same bytes, by samples.
 
     Samples do not show how often these lines travel. `--traffic` counts it.
     """
