@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 # glibc's posix_spawn makes the program ignore signals 32 and 33, which glibc itself uses; fork and
-# exec do not. Python documents this variable as the way to avoid it.
+# exec do not. Python documents this variable, which turns posix_spawn off.
 subprocess._USE_POSIX_SPAWN = False  # type: ignore[misc]
 
 

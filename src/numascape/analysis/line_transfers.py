@@ -60,9 +60,9 @@ def between_places(transfers: pl.DataFrame) -> pl.DataFrame:
 class PartsOfLines:
     """How threads divide the lines that they take from each other, in bytes.
 
-    `part` is what one thread uses of a line, `step` the distance from the beginning of one thread's
-    part to that of the next one (0 if the parts continue in other lines), and `users` the number of
-    threads of a line; all are medians over lines, weighted by transfers.
+    `part` is what one thread uses of a line. `step` is the distance from the beginning of one
+    thread's part to that of the next one, or 0 if the parts continue in other lines. `users` is the
+    number of threads of a line. All are medians over lines, weighted by transfers.
     """
 
     part: int

@@ -32,8 +32,8 @@ def render_comparison(
 ) -> int:
     """Write the page, at most SIZE bytes, and return its size.
 
-    `shown` are the traces of which the reports are made. `source` is whether source text is shown,
-    None: if the trace was recorded on this system. Raises NumascapeError if the file cannot be
+    The reports are made from the traces `shown`. `source` is whether source text is shown; None
+    means: if the trace was recorded on this system. Raises NumascapeError if the file cannot be
     written.
     """
     before, after = shown

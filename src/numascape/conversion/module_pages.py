@@ -61,10 +61,10 @@ def variables_on_pages(
 ) -> tuple[list[ModuleVariable], pl.DataFrame]:
     """Group the modules' variables, and find the module pages that they are on.
 
-    Returns the variables and a frame (module, page, variable, variable_page, is_large, bytes):
-    `module` is an index in the list, `page` counts from the first page of the module,
-    `variable_page` from that of the variable if it `is_large` (at least a page, or its address is
-    in `own`), and `bytes` is how much of the page the variable covers.
+    Returns the variables and a frame (module, page, variable, variable_page, is_large, bytes).
+    `module` is an index in the list. `page` counts from the first page of the module. A variable
+    `is_large` if it has at least a page, or if its address is in `own`. `variable_page` then counts
+    from its first page. `bytes` is how much of the page the variable covers.
     """
     found: list[ModuleVariable] = []
     covered: dict[_OnPage, int] = {}

@@ -102,7 +102,7 @@ def _moved(rows: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
 
 
 def _whole(structures: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
-    """The structures of which all instances go to another one: structure, to_structure."""
+    """The structures whose instances have all been moved: structure, to_structure."""
     return (
         moves.filter(pl.col("structure") != pl.col("to_structure"))
         .group_by("structure")

@@ -16,8 +16,8 @@ _ALONE = 3
 def make_visible(pages: PageMap, columns: int, rows: int) -> PageMap:
     """Merge columns until each is at least 1 / `columns` of the axis wide; rows likewise.
 
-    A structure may be a large reservation of which few pages are touched; they would be thinner
-    than a printer's dot. Sums do not change. A widened column also covers untouched pages.
+    If few pages of a large reservation are touched, their columns would be thinner than a
+    printer's dot. Sums do not change. A widened column also covers untouched pages.
     """
     used = np.flatnonzero(pages.weight)
     if not len(used):
