@@ -163,12 +163,12 @@ class Subject:
 
     @cached_property
     def overlap(self) -> Overlap:
-        """Whether its threads use the same lines of its pages in the work, as samples saw it."""
+        """How often samples saw its threads use the same lines, in the work or while filling it."""
         return overlap(self._seen_lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS)
 
     @cached_property
     def overlap_in_phases(self) -> Overlap:
-        """Whether they do so in the same phase."""
+        """The same within each phase."""
         return overlap(self._seen_lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS, in_phases=True)
 
     @property

@@ -10,9 +10,10 @@ from numascape.findings.thresholds import MIN_WAITING_SHARE
 
 
 def used_while_waiting(lines: pl.DataFrame, sources: Sources, least: float) -> frozenset[int]:
-    """These structures; `lines` is the trace's table, and lines with few accesses do not count.
+    """The structures that threads access mostly in loops that wait; `lines` is the trace's table.
 
-    `least` is the smallest number of accesses of a structure that is examined.
+    Lines with few accesses are not examined. `least` is the smallest number of accesses of a
+    structure that is examined.
     """
     by_line = lines.group_by("structure", "file", "line").agg(
         count=(pl.col("reads") + pl.col("writes")).sum()

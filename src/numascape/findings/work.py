@@ -92,7 +92,7 @@ def _parallel(accesses: pl.DataFrame) -> pl.LazyFrame:
 def _initialisers(trace: Trace, accesses: pl.DataFrame) -> pl.DataFrame:
     """structure, thread: threads that touched nearly all pages first, and work unlike others.
 
-    Only for structures that other threads use, too.
+    It has only structures that other threads use, too.
     """
     used = accesses.lazy()
     touched = trace.first_touch.lazy().join(used, on="structure", how="semi")

@@ -30,7 +30,8 @@ def diagnose(subject: Subject) -> Finding | None:
     users = subject.run.rows.filter(
         (pl.col("structure") == subject.structure) & (pl.col("thread") != owner)
     )
-    # Counted by thread: the kernel touches some pages of a stack first, such as those of arguments.
+    # This counts by thread and not by first toucher, because the kernel touches some pages of a
+    # stack first, such as those of arguments.
     foreign: int = users.select(pl.sum("reads") + pl.sum("writes")).item()
     share = foreign / subject.whole.accesses
     if share < MIN_FOREIGN_SHARE:
