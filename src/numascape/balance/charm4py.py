@@ -65,7 +65,7 @@ def measured(method: Method) -> Method:
 class MeasuredChare(Chare):  # type: ignore[misc]
     """A chare that counts its CPU time and its messages since they were last reported."""
 
-    # When the running measured entry method began or was last charged; None if none runs.
+    # The time when the running measured method began or was last charged; None if none runs.
     measured_since: float | None = None
     measured_load = 0.0
     # The future to complete after our migration; None if the runtime itself migrates the element.
