@@ -74,7 +74,7 @@ def structure_facts(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict
     every = pl.concat([per_thread.select(PAGE), first_touch.select(PAGE)])
     number, bound = page_numbers(every)
     page, touched = number[: per_thread.height], number[per_thread.height :]
-    # Computed one after the other, so that only one of them uses memory at a time.
+    # These are computed one after the other, so that only one of them uses memory at a time.
     summary = [
         _by_page(per_thread, page, bound),
         collected(_by_thread(use), rows),

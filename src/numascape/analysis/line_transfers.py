@@ -20,7 +20,7 @@ _MAX_LINES = 1000
 
 @dataclass(frozen=True)
 class LineSums:
-    """Numbers of transfers; `travelling`: of lines that threads take again and again.
+    """Numbers of transfers; `travelling` counts those of lines that threads take repeatedly.
 
     `judged` counts the transfers for which it is known whether both threads used the same bytes.
     `true_sharing` counts those in which they did.

@@ -34,10 +34,11 @@ def remote_accesses(trace: Trace) -> pl.DataFrame:
 
 
 def foreign_accesses(trace: Trace) -> pl.DataFrame:
-    """For each structure, accesses to pages with a known first toucher; `foreign`: by others.
+    """structure, accesses, foreign: accesses to pages whose first toucher is known.
 
-    Columns: structure, accesses, foreign. If threads stay on the node where they touched their
-    pages, only foreign accesses can be remote. This is known even on a machine with one node.
+    `foreign` counts those by other threads than the first toucher. If threads stay on the node
+    where they touched their pages, only foreign accesses can be remote. They are known even on a
+    machine with one node.
     """
     touched = trace.first_touch.lazy().select(*PAGE, toucher="thread").unique(PAGE)
     accesses = pl.col("reads") + pl.col("writes")

@@ -234,7 +234,7 @@ def _structures(
         .with_columns(pages=pl.max_horizontal("pages", "seen", "touched"))
         # Memory without an owner has no size; the size of its pages is used.
         .with_columns(size=pl.when(pl.col("size") == 0).then(whole).otherwise("size"))
-        # In order of the start of processes, then in the order in which structures were found.
+        # Processes are in the order of their start, their structures in the order of discovery.
         .with_columns(process=pl.col("structure").replace_strict(_processes(table)))
         .sort("process", "structure")
     )

@@ -75,7 +75,7 @@ def variables_on_pages(
         by_path.setdefault(known.path, []).append((number, known.start, known.end))
     for item in variables:
         address, size = item.address, item.size
-        # One for each time that the module was loaded.
+        # A module has a place for each time that it was loaded.
         loaded = [one for one in by_path.get(item.module, ()) if one[1] <= address < one[2]]
         if not loaded or size == 0:
             continue

@@ -84,7 +84,7 @@ class Names:
         self._symbols = _symbols(self._modules, cache)
         self._cache = cache
         self._places = {pc: place for shard in shards for pc, place in shard.places.items()}
-        # Forked processes have their parents' call stacks.
+        # Forked processes have their parents' call stacks, so each stack is unwound once.
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
         # Keys are return addresses, because most call stacks have their outer callers in common.

@@ -106,7 +106,7 @@ def draw(
         height = _draw_onto(drawn, trace, figure, chosen, style)
         drawn.set_size_inches(*style.size(height))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of characters that the font lacks
+            warnings.simplefilter("ignore")  # about characters that the font lacks
             drawn.draw_without_rendering()
     return drawn
 
@@ -187,7 +187,7 @@ def encode(figure: Figure, suffix: str, dots_per_inch: int | None = None) -> byt
     """
     content = io.BytesIO()
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of characters that the font lacks
+        warnings.simplefilter("ignore")  # about characters that the font lacks
         figure.savefig(
             content,
             format=suffix[1:],
