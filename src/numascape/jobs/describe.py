@@ -49,7 +49,7 @@ def _ends(job: AnalysedJob) -> list[str]:
     ended = job.ranks.filter(job.ranks["exit_status"] != 0)
     lines = []
     for (status,), rows in sorted(ended.partition_by("exit_status", as_dict=True).items()):
-        how = "has an end that was not seen" if status < 0 else f"ended with status {status}"
+        how = "the end was not seen" if status < 0 else f"ended with status {status}"
         if status > 128:
             how += f" (signal {status - 128})"
         lines.append(f"{ranges_text(rows['rank'], 'rank')}: {how}")

@@ -69,11 +69,11 @@ class SharedMemory:
 
     @property
     def why(self) -> str:
-        """Who touched it first, and who uses it."""
+        """Sentences about the rank that touched it first, and the ranks that use it."""
         others = [rank for rank in self.ranks if rank != self.first_rank]
         at = f", in {self.place}" if str(self.place) else ""
         nodes = (
-            f" Of them, {ranges_text(self.elsewhere, 'rank')} "
+            f" {ranges_text(self.elsewhere, 'rank').capitalize()} "
             f"{'run' if len(self.elsewhere) > 1 else 'runs'} on other nodes."
             if self.elsewhere
             else ""
@@ -87,7 +87,7 @@ class SharedMemory:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to do."""
+        """Sentences about what to do."""
         if self.dominance >= MIN_DOMINANT_SHARE:
             return (
                 "Let each rank fill the part that it uses: its own segment of "

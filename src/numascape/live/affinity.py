@@ -29,7 +29,7 @@ class ThreadMove:
 
 @dataclass(frozen=True)
 class ThreadResults:
-    """How many threads have the CPUs that were wanted, and why others have not."""
+    """The number of threads with the wanted CPUs, and of the others by the reason."""
 
     moved: int
     failed: dict[str, int]
@@ -94,8 +94,8 @@ def move_threads(
 ) -> ThreadResults:
     """Set the CPUs of the threads, and ask the kernel whether it has them.
 
-    `is_every`: they were all threads of the process. Threads that were started meanwhile, by one
-    that was not moved yet, are then named as not moved.
+    `is_every`: `moves` has all threads that the process had. If one of them started a thread before
+    it was moved itself, this new thread then counts as not moved.
     """
     moved, failed = 0, dict[str, int]()
     for move in moves:
@@ -110,7 +110,7 @@ def move_threads(
 
 
 def _started_elsewhere(target: TargetProcess, moves: Sequence[ThreadMove]) -> int:
-    """How many threads are new, and may run on other CPUs than a thread that was moved."""
+    """The number of new threads that may run on other CPUs than the moved threads."""
     known = {move.tid for move in moves}
     wanted = {frozenset(move.wanted) for move in moves}
     return sum(
@@ -120,7 +120,7 @@ def _started_elsewhere(target: TargetProcess, moves: Sequence[ThreadMove]) -> in
 
 
 def _set(target: TargetProcess, move: ThreadMove) -> str:
-    """Why it did not work; empty if it did."""
+    """Set the CPUs of a thread. Returns why it did not work; empty if it did."""
     stat = read_stat(target.folder / "task" / str(move.tid) / "stat")
     if stat is None or stat.started != move.started:
         return "the thread has ended"
@@ -130,7 +130,7 @@ def _set(target: TargetProcess, move: ThreadMove) -> str:
     except ProcessLookupError:
         return "the thread has ended"
     except PermissionError:
-        return "another user's: use sudo"
+        return "the thread belongs to another user: use sudo"
     except OSError:
         return "none of the CPUs is allowed (cpuset)"
     return "" if got <= set(move.wanted) else "the kernel changed the CPUs again"

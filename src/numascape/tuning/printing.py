@@ -43,7 +43,7 @@ def outcome_lines(outcome: Outcome) -> Iterator[str]:
 
 def _seen(run: RunMeasures) -> str:
     if run.remote_share is None:
-        return "on which nodes its threads and pages are is not known"
+        return "the nodes of its threads and pages are not known"
     known = "" if run.known_share > 0.995 else f" ({percent(run.known_share)} of them are known)"
     return f"{percent(run.remote_share)} of its accesses were to memory of other nodes{known}"
 
@@ -70,7 +70,7 @@ def _structure(one: StructureAdvice) -> str:
 
 
 def _rule(rule: StructureRule) -> str:
-    """Where the pages go."""
+    """A text for where the pages go."""
     nodes = ", ".join(map(str, rule.nodes))
     if rule.policy == "parts":
         return f"in {len(rule.nodes)} parts to nodes {nodes}"
@@ -112,7 +112,7 @@ def _taken_back_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def _state(outcome: Outcome) -> str:
-    """What is now true of the process."""
+    """The present state of the process in words."""
     if outcome.done is None:
         return "nothing was moved"
     if outcome.taken_back is not None:
