@@ -13,7 +13,7 @@ export interface NodePair {
 
 const UNKNOWN: NodePair = { factor: undefined, latency: undefined };
 
-/** What is known of threads on one node and pages on another, by the nodes' numbers. */
+/** The known values for threads on one node and pages on another, by the nodes' numbers. */
 export function pairOf({ nodes, distance }: Machine, threads?: number, pages?: number): NodePair {
   const row = nodes.findIndex(({ node }) => node === threads);
   const column = nodes.findIndex(({ node }) => node === pages);
@@ -24,12 +24,12 @@ export function pairOf({ nodes, distance }: Machine, threads?: number, pages?: n
   };
 }
 
-/** The number of accesses with a known factor that is needed to show their mean. */
+/** The share of accesses with a known factor that is needed to show their mean. */
 const KNOWN = 0.9;
 
 /**
- * The mean NUMA factor of the accesses: what an access to memory takes longer than a local one, as
- * far as latency decides. Undefined where too little is known.
+ * The mean NUMA factor of the accesses: the time of an access to memory over that of a local one,
+ * as far as latency decides. Undefined if too little is known.
  */
 export function meanFactor(machine: Machine, traffic: NodeTraffic): number | undefined {
   const { nodes, size, accesses } = traffic;

@@ -6,14 +6,14 @@ import { SaveMenu } from "./save-menu";
 interface Props {
   id: string;
   title: string;
-  /** Where it is not the title: what the table is called for screen readers, and in files. */
+  /** The name of the table for screen readers, if it is not the title. */
   label?: string;
   savedAs?: string;
   csv: () => CsvTable;
-  /** Of what scrolls, beside `scroll`. */
+  /** A class of the element that scrolls, besides `scroll`. */
   scrollClass?: string;
   table: ComponentChildren;
-  /** Below the table. */
+  /** Elements below the table. */
   children?: ComponentChildren;
 }
 
