@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed: its version, and the files of the package that are not Python."""
+"""Finds what is installed: the version, and the files of the package that are not Python."""
 
 from importlib.util import find_spec
 from pathlib import Path

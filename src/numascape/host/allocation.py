@@ -37,13 +37,13 @@ class Share:
 
     @property
     def spilled(self) -> int:
-        """Bytes that will not, or not certainly, be on the node."""
+        """Bytes that are not certain to be on the node."""
         return self.wanted - self.local
 
 
 @dataclass(frozen=True)
 class PredictedAllocation:
-    """The predicted placement; `over_limit` is by how much it exceeds a control group's limit."""
+    """The predicted placement; `over_limit` is the bytes beyond the limit of a control group."""
 
     shares: tuple[Share, ...]
     over_limit: int
@@ -63,7 +63,7 @@ def available(node: NodeMemory, zone_reclaim_mode: int | None) -> int:
 
 
 def predict_allocation(state: HostState, wanted: dict[int, int]) -> PredictedAllocation:
-    """Predict where the memory is placed that threads on these nodes touch first; bytes by node.
+    """Predict where memory is placed; `wanted` is the bytes that threads of a node touch first.
 
     Each node serves its own threads first. Then the rest spills, in order of the nodes' numbers.
     """

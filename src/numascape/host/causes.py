@@ -18,7 +18,7 @@ _MAX_MOUNTS: Final = 3
 
 @dataclass(frozen=True)
 class Cause:
-    """What uses a node's memory, how many bytes it uses, and the fix: a sentence, or a command."""
+    """A use of a node's memory, its size in bytes, and the fix: a sentence, or a command."""
 
     node: int | None
     what: str
@@ -27,9 +27,10 @@ class Cause:
 
 
 def find_causes(state: HostState, prediction: PredictedAllocation, root_user: bool) -> list[Cause]:
-    """The causes for each node that spills, until they explain all of it, and then the limits.
+    """The causes for each node that spills, and then the limit of the control group.
 
-    Causes that are easy to fix come first.
+    The causes of a node are listed until they explain all its spilled bytes. Causes that are easy
+    to fix come first.
     """
     causes = []
     for share in prediction.shares:

@@ -46,7 +46,7 @@ _MAX_SHARE: Final = 0.8
 
 @dataclass(frozen=True)
 class ExperimentPlan:
-    """What to measure: sizes of the file, ways of running, and bytes of all the triad's workers."""
+    """The measurements: sizes of the file, ways of running, and bytes of all workers together."""
 
     sizes: tuple[int, ...]
     ways: tuple[str, ...]

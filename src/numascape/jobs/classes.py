@@ -23,13 +23,13 @@ MAX_SHARE_DIFFERENCE = 0.1
 """Ranks whose shares of a structure differ by more are not alike. Halo exchange and other code that
 depends on the neighbours of a rank changes shares by less (halo, 4 ranks of 128 rows: 0.02)."""
 MIN_COMPARED_SHARE = 0.05
-"""Of structures with a lower share, the way in which they are used is not compared: it decides
+"""If a structure has a lower share, the way in which ranks use it is not compared. It decides
 little, and near a threshold it differs by chance."""
 MAX_USE_DIFFERENCE = 0.25
-"""The largest difference in two shares of a structure: that of its busiest thread, and that of the
-threads that did not touch the page first. Schedules that vary from rank to rank stay below."""
+"""The largest difference of two similar ranks in the use of a structure: in the share of its
+busiest thread, and in its foreign share. Schedules that vary from rank to rank cause less."""
 MAX_WORK_RATIO = 1.5
-"""Ranks with this many times the accesses of another do other work."""
+"""A rank with this many times the accesses of another rank does other work."""
 OUTLIER_RATIO = 3
 """A class with at most 1/3 of the ranks of the largest one consists of outliers."""
 
@@ -41,8 +41,7 @@ Integers = npt.NDArray[np.int64]
 class RankClass:
     """Ranks that are alike, ascending; the representative is the one nearest to their mean.
 
-    `reason` is why they are outliers: how they differ from the largest class; empty if they are
-    not.
+    `reason` says how outliers differ from the largest class. It is empty for other classes.
     """
 
     ranks: tuple[int, ...]
@@ -52,7 +51,7 @@ class RankClass:
 
 @dataclass(frozen=True)
 class _Vectors:
-    """What each of R ranks does to each of S structures: R x S arrays, and accesses of R ranks."""
+    """The use of each of S structures by each of R ranks: R x S arrays, and accesses of R ranks."""
 
     ranks: list[int]
     names: list[str]
@@ -64,7 +63,7 @@ class _Vectors:
     accesses: Floats
 
     def differences(self, one: int, others: Integers) -> Floats:
-        """How much a rank differs from others, O x (S + 1): above 1 is too much.
+        """The difference of a rank from O others, O x (S + 1). Above 1, ranks are not alike.
 
         The last column is the number of accesses.
         """

@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 def reduce_in_tree(
     tasks: Sequence[Task], start: Engine | None, done: Callable[[int], None] = lambda _: None
 ) -> JobTables:
-    """The merged tables of all tasks; `start` None: in this process.
+    """The merged tables of all tasks. If `start` is None, this process does the work.
 
     `done` is called with the number of finished parts. If workers are killed, a new engine does
     their tasks again, at last one by one; a part that kills its worker again is left out.
@@ -59,7 +59,7 @@ def reduce_in_tree(
 
 
 def merge_in_tree(results: Sequence[JobTables]) -> JobTables:
-    """Merge, FAN_IN at a time."""
+    """Merge the results, FAN_IN at a time."""
     level = list(results)
     while len(level) > 1:
         level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
@@ -139,14 +139,14 @@ def process_engine(workers: int) -> Engine:
 
 
 class _Processes(ProcessPoolExecutor):
-    """Processes that each use one thread: there is one for every CPU."""
+    """Processes that each use one thread, because there is a process for every CPU."""
 
     def __init__(self, workers: int) -> None:
         # Polars has threads, which do not survive a fork.
         super().__init__(workers, multiprocessing.get_context("spawn"))
 
     def submit(self, *arguments, **named):  # type: ignore[no-untyped-def]
-        """Start the workers, which happens here, with one thread each."""
+        """Submit a task. Workers that are started for it use one thread each."""
         with _one_thread():
             return super().submit(*arguments, **named)
 

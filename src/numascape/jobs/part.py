@@ -164,7 +164,7 @@ def _objects(trace: Trace) -> pl.DataFrame:
 
 
 def block_pages(pages: int) -> int:
-    """The pages of a block of shared memory of this many pages: a power of two."""
+    """The pages of a block, if shared memory has this many pages: a power of two."""
     blocks = 1
     while blocks * _BLOCKS < pages:
         blocks *= 2
@@ -172,7 +172,7 @@ def block_pages(pages: int) -> int:
 
 
 def _shared(rank: int, trace: Trace, names: dict[int, str]) -> pl.DataFrame:
-    """What the rank did to each block of the memory that it may share with others.
+    """The rank's use of each block of the memory that it may share with others.
 
     Times are those of the host's clock, so that the first touches of its ranks can be compared.
     """

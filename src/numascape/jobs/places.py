@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ranks of each host and its nodes do."""
+"""Sums up what the ranks of each host and its nodes do."""
 
 from __future__ import annotations
 

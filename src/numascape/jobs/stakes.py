@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What could be gained in a job: findings of ranks and of the memory that they share, in order."""
+"""Orders what could be gained in a job: findings of ranks, and of the memory that they share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numascape.quantities import ranges_text
 def findings_to_do(
     job: AnalysedJob, found: Sequence[JobFinding]
 ) -> list[SharedMemory | JobFinding]:
-    """Those of `found` with a fix, and shared memory with one, by what could become local."""
+    """The findings of `found` and the shared memory with a fix, by what could become local."""
     shared = [one for one in shared_memory(job.tables) if one.serial]
     # Sorting keeps the order of equal ones: shared memory first.
     both: list[SharedMemory | JobFinding] = [*shared, *(one for one in found if one.to_do)]

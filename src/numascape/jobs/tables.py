@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of some ranks of a job: small tables that merge.
+"""Small tables of what is known of some ranks of a job. Tables of several ranks can be merged.
 
 `merge` is associative and commutative, and equal rows count once. Each table is sorted by its keys,
 so that equal contents are equal tables.
@@ -149,7 +149,7 @@ class JobTables:
 
 
 def problem_of(name: str, frame: pl.DataFrame) -> str:
-    """What is wrong with a table that was read from a file; empty if nothing is."""
+    """The error in a table that was read from a file; empty if there is none."""
     if frame.schema != SCHEMAS[name] or sum(frame.null_count().row(0)):
         return "its columns are not those of the format"
     if name == "findings" and not frame["kind"].is_in([kind.value for kind in Kind]).all():

@@ -173,7 +173,7 @@ def _phases(traces: Iterable[Trace], begin: int) -> pl.DataFrame:
 
 
 def _with_objects(trace: Trace) -> pl.DataFrame:
-    """The instances; in traces without objects, files mapped shared are known by their paths."""
+    """The instances. In traces without objects, the path of a file mapped shared is its object."""
     instances = trace.instances
     if "object" in instances.columns:
         return instances

@@ -13,7 +13,7 @@ from numascape.live.snapshot import PartCount, Snapshot
 from numascape.live.structures import Structure, node_uses, structures_of, swapped_bytes
 from numascape.machine.kernel_lists import format_cpu_list
 
-# Prometheus keeps a time series for each: more than these would burden it.
+# Prometheus keeps a time series for each structure, so their number is limited.
 _MAX_STRUCTURES: Final = 20
 
 
@@ -117,7 +117,7 @@ def _text(name: str) -> str:
 
 
 def account_document(account: Account, threads: ThreadResults | None) -> dict[str, Any]:
-    """What a move did, as plain data."""
+    """The result of a move as plain data."""
     return {
         "moved": [
             {"from": before, "to": now, "bytes": total}

@@ -26,7 +26,7 @@ class Followed:
         self._is_first = True
 
     def now(self) -> list[tuple[TargetProcess, Namer]]:
-        """Those that run now, by number, each with what names its memory."""
+        """The processes that run now, by number, each with the Namer of its memory."""
         if not self._is_first:
             for text in self._later:
                 with suppress(NumascapeError):

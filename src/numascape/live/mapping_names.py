@@ -39,7 +39,7 @@ ARENAS: Final = Name("heap of threads (malloc arenas)", "heap")
 def name_mappings(
     mappings: Sequence[Mapping], threads: Sequence[Thread], stack_bytes: int
 ) -> list[Name]:
-    """The name of each mapping; one with the stack pointer of a thread is its stack.
+    """The name of each mapping. A mapping with a thread's stack pointer is the stack of the thread.
 
     `stack_bytes` is the size of a thread's stack. The kernel may join a stack with the mapping
     above it: such a mapping is not called a stack, but has one at its beginning.
@@ -57,7 +57,7 @@ def name_mappings(
 
 
 def _server(mappings: Sequence[Mapping]) -> str:
-    """The name of the shared memory of the server that maps these; empty: not a known one."""
+    """The name of the shared memory of a known server with these mappings; empty for others."""
     code = (file_name(mapping.path) for mapping in mappings if "x" in mapping.permissions)
     return next((_SHARED_BY_SERVERS[name] for name in code if name in _SHARED_BY_SERVERS), "")
 
@@ -77,7 +77,7 @@ def threads_on(mapping: Mapping, threads: Sequence[Thread]) -> list[Thread]:
 
 
 def stack_end(mapping: Mapping, stack_bytes: int) -> int:
-    """Where a stack at the beginning of the mapping ends; 0 if it can be the whole mapping."""
+    """The end of a stack at the beginning of the mapping; 0 if it can be the whole mapping."""
     is_larger = mapping.end - mapping.start > stack_bytes + _MORE_THAN_A_STACK
     return mapping.start + stack_bytes if is_larger else 0
 
@@ -126,7 +126,7 @@ def _file_name(mapping: Mapping) -> Name:
 
 
 def data_name(path: str) -> str:
-    """The name of the data of an executable or library beside its large variables."""
+    """The name of the data of an executable or library, except its large variables."""
     return f"data of {file_name(path)}"
 
 

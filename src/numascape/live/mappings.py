@@ -25,11 +25,11 @@ _NO_FILES: Final = ("/SYSV", "/dev/", "/memfd:", "/anon_hugepage", "/[")
 
 @dataclass(frozen=True)
 class Mapping:
-    """A mapping: addresses, and of a file its offset, device (major:minor) and inode.
+    """A mapping: its addresses, and the offset, device (major:minor) and inode of its file.
 
     `policy` is the memory policy, "" if it was not read. `page_bytes` is the size of its pages,
-    above 4096 in explicit huge pages only. `reserved_end` is where the memory without access ends
-    that directly follows a mapping; 0 if none does.
+    above 4096 in explicit huge pages only. `reserved_end` is the end of memory without access that
+    directly follows the mapping; 0 if there is none.
     """
 
     start: int
@@ -141,7 +141,7 @@ def _text(target: TargetProcess, name: str) -> str:
 
 
 def not_permitted(target: TargetProcess) -> str:
-    """What to do if the kernel does not let this user look at the process."""
+    """The error text if the kernel does not let this user look at the process."""
     return (
         f"{target} may not be examined: it is another user's, or privileged; "
         "run numascape as that user, or with sudo"

@@ -56,7 +56,7 @@ _REASONS: Final = {
 
 @dataclass
 class Account:
-    """What came of a move, in bytes. `moved` is by (node before, node now).
+    """The result of a move, in bytes. `moved` is by (node before, node now).
 
     `failed` is by reason. `ending` is "" if all was tried, or else why not. `longest_s` is the
     longest of the `steps`, in seconds. `verified` is what the kernel has on the wanted nodes at the
@@ -80,7 +80,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast: `bytes_per_s` (None: as fast as possible); and when to stop."""
+    """The speed of a move; None: as fast as possible. If `is_stopped` is true, the move ends."""
 
     bytes_per_s: float | None = None
     is_stopped: Callable[[], bool] = lambda: False
@@ -133,7 +133,7 @@ class _Step:
         return np.flatnonzero(wrong & ~self.full & _can_be_retried(self.results))
 
     def reason(self, page: int) -> str:
-        """Why the page is not on its node."""
+        """The reason why the page is not on its node."""
         if self.full[page]:
             return FULL
         return _reason(int(self.results[page]), int(self.now[page]))
@@ -270,8 +270,8 @@ def _can_be_retried(results: NodeNumbers) -> npt.NDArray[np.bool_]:
 def _of_call(error: int, found: NodeNumbers) -> NodeNumbers:
     """The results of pages of a call that failed: those without a result have the call's error.
 
-    EACCES of a page means that other processes map it; of the call, that the cpuset of the process
-    does not allow the node (mm/migrate.c, do_pages_move).
+    EACCES as the result of a page means that other processes map the page. EACCES as the error of
+    the call means that the cpuset of the process forbids the node (mm/migrate.c, do_pages_move).
     """
     if error == errno.EACCES:
         error = errno.ENODEV
@@ -287,7 +287,7 @@ def _reason(result: int, now: int) -> str:
 
 
 def _verify(mover: _Mover) -> None:
-    """Ask for all pages that were tried once more, at the end."""
+    """At the end, ask once more where all pages are that were tried."""
     for pages in mover.tried:
         try:
             now = native.query_nodes(mover.target.pid, pages.addresses)

@@ -29,7 +29,7 @@ from numascape.plan.plan import Plan
 
 @dataclass(frozen=True)
 class Scope:
-    """What is to be moved of a process: structures by name, or a file (its `tensors`), or all."""
+    """The part of a process to move: structures by name, or a file (its `tensors`), or all."""
 
     structures: tuple[str, ...] = ()
     file: Path | None = None
@@ -41,9 +41,9 @@ class Scope:
 class Move:
     """The pages and threads to move. `unmet` are rules of a plan that fit nothing here.
 
-    `binds_all`: the threads are all that the process had.
+    `binds_all`: `threads` has all threads that the process had.
     `file`: the pages are those of a file's page cache, which this process maps for the move.
-    `owner`: they are all of a segment of shared memory of that process, mapped likewise.
+    `owner`: the pages are a whole segment of that process' shared memory, mapped in the same way.
     """
 
     target: TargetProcess
@@ -56,7 +56,7 @@ class Move:
 
     @property
     def subject(self) -> str:
-        """What is moved."""
+        """A text for what is moved."""
         if self.owner is not None:
             return f"shared memory of {self.owner}"
         return str(self.target) if self.file is None else f"page cache of {self.file}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why the kernel refuses calls: containers, privileges."""
+"""Finds why the kernel refuses calls: containers, privileges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CAP_SYS_NICE: Final = 23
 
 
 def calls_refused() -> str:
-    """What to do if move_pages(2) is forbidden here for every process; empty if it is not."""
+    """The advice if move_pages(2) is forbidden here for every process; empty if it is not."""
     nothing = np.array([], np.uint64)
     try:
         native.query_nodes(os.getpid(), np.array([PAGE_BYTES], np.uint64))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much may be moved to a node: its free memory above its watermarks, and no more."""
+"""Limits how much is moved to a node: at most its free memory above its watermarks."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def segments_of(target: TargetProcess, names: Sequence[str]) -> list[Path]:
 
 
 def _can_be_opened(link: Path) -> bool:
-    """It needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE."""
+    """Whether the link can be opened. This needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE."""
     try:
         os.close(os.open(link, os.O_RDONLY | os.O_CLOEXEC))
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the pages and threads of a process are at one moment, as the kernel reports.
+"""Finds where the pages and threads of a process are at one moment, as the kernel reports.
 
 The process is not stopped, and no page is touched: pagemap shows which pages are in memory, and
 move_pages(2) without target nodes returns their nodes.

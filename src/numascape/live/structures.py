@@ -91,7 +91,7 @@ def _add(structure: Structure, node: int, memory: str, page_bytes: int, count: i
 
 @dataclass(frozen=True)
 class ProcessOnNode:
-    """What of a process is on a node, in bytes and threads (by the CPU of their last run)."""
+    """The part of a process on a node, in bytes and threads (by the CPU of their last run)."""
 
     node: int
     anonymous: int

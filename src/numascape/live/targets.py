@@ -12,16 +12,16 @@ from typing import Final
 from numascape.errors import NumascapeError
 
 _GROUPS: Final = ("sys/fs/cgroup", "sys/fs/cgroup/unified", "sys/fs/cgroup/memory")
-# proc(5), /proc/PID/stat: its fields after the name in parentheses begin with the third.
+# Positions of fields after the name in parentheses; the first one is field 3 of proc(5).
 _STATE, _STARTED, _STACK, _CPU = 0, 19, 25, 36
 
 
 @dataclass(frozen=True)
 class Stat:
-    """Of /proc/PID/stat: `started` is in clock ticks since the system started.
+    """Fields of /proc/PID/stat. `started` is in clock ticks since the system started.
 
     `stack` is where the main thread's stack begins, for users who may look at the process, else 0.
-    It changes when the process executes a program.
+    `stack` changes when the process executes a program.
     """
 
     name: str

@@ -74,7 +74,7 @@ _HEADER: Final = TypeAdapter(_Header)
 
 @dataclass(frozen=True)
 class Undo:
-    """What an undo file says: the process, its pages with the nodes that they had, its threads."""
+    """The content of an undo file: the process, its pages with their former nodes, its threads."""
 
     target: TargetProcess
     sets: tuple[PageSet, ...]
@@ -198,7 +198,7 @@ def _damaged(path: Path) -> NumascapeError:
 
 
 def still_there(sets: Sequence[PageSet], mappings: Sequence[Mapping]) -> list[PageSet]:
-    """The sets without the pages whose mapping is not the one of the move any more."""
+    """The sets without pages that are no longer in the mapping from which they were moved."""
     if not mappings:
         return []
     starts = np.array([mapping.start for mapping in mappings], np.uint64)

@@ -38,7 +38,7 @@ class Bounds:
         return schema
 
     def breach(self, value: float | str) -> str | None:
-        """What is wrong with a value; None if nothing is."""
+        """The error in a value; None if there is none."""
         if isinstance(value, str):
             longest = self._bounds.get("max_length", math.inf)
             return f"longer than {longest} characters" if len(value) > longest else None
@@ -59,7 +59,7 @@ class FitsIn64Bits:
         return {"type": "function-after", "function": function, "schema": handler(source)}
 
     def breach(self, value: int) -> str | None:
-        """What is wrong with a value; None if nothing is."""
+        """The error in a value; None if there is none."""
         return "greater than 2^64 - 1" if value > _LARGEST else None
 
 

@@ -66,7 +66,7 @@ def measure_core_latencies(
 
 
 def stored_core_latencies(matrix: CoreMatrix) -> CoreLatencies:
-    """Those in the description of a machine."""
+    """The latencies in the description of a machine."""
     rows = [[math.nan if ns is None else ns for ns in row] for row in matrix.values]
     return CoreLatencies(matrix.cpus, np.array(rows, np.float64).reshape(len(rows), -1))
 

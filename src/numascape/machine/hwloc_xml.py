@@ -50,7 +50,7 @@ class _Node:
 
 
 def format_version(text: bytes) -> int:
-    """The major version of the format; 1 if the file does not say it, as those of hwloc 1."""
+    """The major version of the format; 1 if the file does not have it, like files of hwloc 1."""
     found = re.search(rb"<topology\s[^>]{0,200}?version=[\"'](\d{1,4})", text[:4096])
     return int(found[1]) if found else 1
 
@@ -143,7 +143,7 @@ def _own_cpus(nodes: Sequence[_Node], cpus: set[int]) -> dict[int, tuple[int, ..
 
 
 def _name(topology: ET.Element) -> str:
-    # Format 3 has those of the whole machine beside the objects.
+    # In format 3, the `info` elements of the whole machine are beside the objects.
     wanted = ("CPUModel", "DMIProductName", "SyntheticDescription", "Architecture")
     found = {
         info.get("name", ""): " ".join(info.get("value", "").split())[:100]

@@ -34,7 +34,7 @@ _ATTEMPTS: Final = 3
 
 @dataclass(frozen=True)
 class ProbeRequest:
-    """How to probe; `spread` is the largest allowed half width of an interval over its median."""
+    """The options; `spread` is the largest allowed half width of an interval over its median."""
 
     quick: bool = False
     spread: float = 0.1

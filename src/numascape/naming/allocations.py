@@ -126,9 +126,9 @@ def _resolve(
     wanted = DestinationQuery()
     best: AllocationName | None = None  # a wrapper's own name, when no caller has a better one
     asking: tuple[CallFrame, DestinationQuery] | None = (
-        None  # whose caller decides, and is not there
+        None  # its caller decides the name, but may be missing in the stack
     )
-    skipped: CallFrame | None = None  # the last one without a source, which the next one called
+    skipped: CallFrame | None = None  # the last frame without a source; the next frame called it
     for number, frame in enumerate(frames, start=1):
         if frame.file and frame.line and not is_library_frame(frame):
             if skipped is not None:
@@ -156,9 +156,9 @@ def _resolve(
 
 
 def _launched(frame: CallFrame, wanted: DestinationQuery) -> AllocationName | None:
-    """By the calls of the frame's function in its file, if the stack does not have the caller.
+    """The name by the calls of the frame's function in its file, if the stack has no caller.
 
-    It may have ended with this call, or the function is that of a thread or a task.
+    The caller may have ended with this call, or the function is that of a thread or a task.
     """
     source = read_source(frame.file)
     if source is None or source.language not in ("c", "cpp"):
@@ -256,7 +256,7 @@ def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) 
 
 
 def _innermost_template(frames: Sequence[CallFrame]) -> CallFrame:
-    """Of frames that all belong to libraries: the innermost that the program's code contains.
+    """The innermost of these frames of libraries whose code is in a module of the program.
 
     A thread that a library starts may call only its templates, such as a parallel `std::sort`.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a C++ class declares: its fields, and what its constructor allocates."""
+"""Finds what a C++ class declares: its fields, and what its constructor allocates."""
 
 from collections.abc import Iterator
 

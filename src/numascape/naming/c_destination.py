@@ -157,7 +157,7 @@ def _argument_of_launched(call: Node, wanted: DestinationQuery) -> Node | None:
 def _result_of_launched(
     call: Node, function: Function | None, wanted: DestinationQuery
 ) -> Destination | None:
-    """Where the result of `std::async(f).get()` goes."""
+    """The destination of the result of `std::async(f).get()`."""
     access, get = call.parent, call.parent and call.parent.parent
     if callee_name(call) != "async" or wanted.member or get is None or access is None:
         return None
@@ -192,7 +192,7 @@ def _stored(place: FollowedValue, function: Function | None, suffix: str) -> Des
         fields = (
             None if function is None else class_fields(function.node, _class_of(function) or "")
         )
-        if fields is not None and initialised not in fields:  # what a base's constructor is given
+        if fields is not None and initialised not in fields:  # an argument for a base's constructor
             return Destination(DestinationKind.VARIABLE, tidy(initialised) + "()")
         if fields is not None and fields[initialised]:
             return None
@@ -213,7 +213,7 @@ def _is_status(call: Node, place: FollowedValue) -> bool:
 def _through_call(
     place: FollowedValue, function: Function | None, suffix: str
 ) -> Destination | None:
-    """For a value that is only passed to calls: what these calls work on."""
+    """The destination of a value that is only passed to calls: what these calls work on."""
     for call in place.calls:
         target = address_argument(call, function)
         if target is not None:
@@ -269,7 +269,7 @@ def _object(call: Node, function: Function | None, wanted: DestinationQuery) -> 
 
 
 def _initialised(function: Function) -> set[str]:
-    """What a constructor's list initialises, without template arguments: fields and classes."""
+    """The fields and classes that a constructor's list initialises, without template arguments."""
     lists = (n for n in function.node.children if n.type == "field_initializer_list")
     names = (text(one.named_children[0]) for each in lists for one in each.named_children)
     return {re.sub(r"<.*", "", name).rpartition("::")[2].strip() for name in names}
@@ -315,7 +315,7 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
 
 
 def _of_callers_object(target: Node, function: Function, suffix: str) -> Destination | None:
-    """For a part of an object or array that the function is given, or that it returns."""
+    """The destination of a part of an object or array that the function is given or returns."""
     root = target
     while root.type in ("field_expression", "subscript_expression"):
         inner = root.child_by_field_name("argument")

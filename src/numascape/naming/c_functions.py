@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a C or C++ function declares, and what it returns."""
+"""Finds what a C or C++ function declares, and what it returns."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Function:
     stored: dict[str, Node] = field(default_factory=dict)  # first place of a value
     untyped: set[str] = field(default_factory=set)  # local variables of type void*
     copied: dict[str, Node] = field(default_factory=dict)  # first variable that gets a value
-    # For variables of arithmetic types: how many pointers and arrays lead to the number.
+    # For variables of arithmetic types: the number of pointers and arrays that lead to the value.
     numbers: dict[str, int] = field(default_factory=dict)
 
     def declares(self, name: str) -> bool:

@@ -43,7 +43,7 @@ _STATEMENTS = (
 
 
 class Slot(Enum):
-    """How a value is stored."""
+    """The way in which a value is stored."""
 
     EXPRESSION = auto()  # assigned to the expression `node`
     DECLARED = auto()  # initialises the variable `node` names
@@ -111,7 +111,7 @@ def _is_declarator(node: Node) -> bool:
 
 
 def _aggregate_part(node: Node, parent: Node) -> str:
-    """What `node` initialises in an aggregate: `.values` or, in an array, `[1]`."""
+    """The part of an aggregate that `node` initialises: `.values` or, in an array, `[1]`."""
     if parent.type == "initializer_pair":
         designators = parent.children_by_field_name("designator")
         return "".join(text(designator) for designator in designators)
@@ -186,9 +186,9 @@ def _field_names(body: Node) -> list[str]:
 
 
 def address_argument(call: Node, function: Function | None, depth: int = 0) -> Node | None:
-    """`x` of the first argument `&x`, or the first argument of a function of `BY_ARGUMENT`.
+    """The `x` of the first argument `&x`; else the first argument of a function of `BY_ARGUMENT`.
 
-    Not if `x` is a number of `function`, such as what `MPI_Send(&rows[i], ...)` only reads.
+    Numbers of `function` are passed over: `MPI_Send(&rows[i], ...)` only reads its argument.
     """
     arguments = [strip(argument) for argument in call_arguments(call)]
     for argument in arguments:
@@ -214,7 +214,7 @@ def receiver(call: Node) -> Node | None:
 
 
 def macro_target(call: Node) -> Node | None:
-    """What a macro call like `ALLOCATE(p, n)` or `CHECK(p = get())` assigns, if visible."""
+    """The variable that a macro call such as `ALLOCATE(p, n)` or `CHECK(p = get())` assigns to."""
     if not re.fullmatch(r"[A-Z][A-Z0-9_]*", callee_name(call)):
         return None
     for node in walk(call):

@@ -75,7 +75,7 @@ def _only(notes: Sequence[_Note], slot: str, suffix: str) -> Destination | None:
 
 
 def _one_of_several(values: Sequence[_Note], suffix: str) -> Destination | None:
-    """For the calls that a macro makes at one place: their order distinguishes them."""
+    """The destination of calls that a macro makes at one place; their order distinguishes them."""
     if any(note.kind is not DestinationKind.VARIABLE for note in values):
         return None
     parts = tuple(join_suffix(note.name, suffix) for note in values)
@@ -104,7 +104,7 @@ def _destination(note: _Note, suffix: str) -> Destination:
 
 
 def _in_caller(name: str, suffix: str) -> str:
-    """What follows the caller's variable if `name` and `suffix` follow each other here."""
+    """The suffix for the caller's variable: `->x.y` if `name` is `p->x` and `suffix` is `.y`."""
     if name.startswith("*("):  # `*(*p)`
         return of_pointer(of_pointer(suffix))
     if name.startswith("*"):

@@ -12,7 +12,7 @@ TEMPORARY_NAME = re.compile(r"p|q|ptr|raw|te?mp\w*|new\w*|\w+_new|\w+New|\w+_te?
 
 
 class DestinationKind(Enum):
-    """Which frame has the name of the memory."""
+    """The frame that has the name of the memory."""
 
     VARIABLE = auto()  # this frame: `name` is the variable
     RETURNED = auto()  # the caller: the function returns it
@@ -61,14 +61,14 @@ def join_suffix(name: str, suffix: str) -> str:
 
 
 def of_pointer(suffix: str) -> str:
-    """What follows `p`, if the suffix follows `*p`."""
+    """The suffix of `p` that means the same as this suffix of `*p`: `->x` for `.x`."""
     if suffix.startswith("."):
         return "->" + suffix[1:]
     return "[0]" + suffix if suffix else ""
 
 
 def of_pointee(suffix: str) -> str:
-    """What follows `x`, if the suffix follows `&x`."""
+    """The suffix of `x` that means the same as this suffix of `&x`: `.y` for `->y`."""
     return suffix[3:] if suffix.startswith("[0]") else re.sub("^->", ".", suffix)
 
 

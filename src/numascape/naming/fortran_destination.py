@@ -80,7 +80,7 @@ def _assigned(statement: Node, wanted: DestinationQuery) -> Destination | None:
 
 
 def _called(statement: Node, wanted: DestinationQuery) -> Destination | None:
-    """A temporary array for a call's argument, or memory that the callee keeps."""
+    """The name of a temporary array for a call's argument, or of memory that the callee keeps."""
     subroutine = statement.child_by_field_name("subroutine")
     if subroutine is None:
         return None

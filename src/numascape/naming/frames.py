@@ -54,7 +54,7 @@ _LIBRARY_MODULE = (
     r"|mimalloc|asan|numa|gcc_s|numascape_placer)([-.]|_minimal)|ld-linux|ld-\d"
 )
 
-# What include/numascape has for marks.
+# The headers of include/numascape with the functions for marks.
 _MARK_FILE = r"(^|/)numascape/(phase|region)\.h$"
 
 _ALLOCATOR = r"(?i)(malloc|calloc|realloc|memalign)(\d|_\w\w?|array){0,2}$|_alloc$"

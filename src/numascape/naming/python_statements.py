@@ -47,9 +47,10 @@ class StatementName:
 
 @dataclass(frozen=True)
 class _Destination:
-    """Where a value goes. `name` is empty if the caller decides: as its element `index` (or -1).
+    """The destination of a value. `name` is empty if the caller decides it.
 
-    `local` is then the function's own name for it.
+    The function's result then has the value as its element `index`, or is the value (-1). `local`
+    is the function's own name for the value.
     """
 
     name: str = ""
@@ -74,9 +75,10 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
 
     `frames` are innermost first. Frames of libraries are skipped. If a function returns the memory,
     or stores it in its object during construction, its caller's statement decides. A value that is
-    only a step of a computation is the "temporary" of the variable. What a library keeps for itself
-    has the name of the program's call, as `lgb.train()`. Without a variable, or without the
-    source, the name is `function+line`. None if no frame is of the program, or if it imports.
+    only a step of a computation is the "temporary" of the variable. Memory that a library keeps has
+    the name of the program's call, such as `lgb.train()`. Without a variable, or without the
+    source, the name is `function+line`. None if no frame is of the program, or if the frame of
+    the program imports a library.
     """
     index, member, is_part = -1, "", False
     first: StatementName | None = None
@@ -91,13 +93,13 @@ def statement_name(frames: Sequence[PythonFrame]) -> StatementName | None:
             break
         statement = _statement_at(tree, frame.line)
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            return None  # libraries, while they are loaded
+            return None  # memory of libraries that are being loaded
         node = _expression_at(tree, frame) or _value_of(statement)
         if node is None:
             break
         if inside and isinstance(node, ast.Call):
             if any(one.file.startswith("<frozen importlib") for one in inside):
-                return None  # the library imports
+                return None  # the library imports another one
             called = _target(node.func, -1)
             if called and any(map(_keeps, inside)):
                 return StatementName(f"{called}()", frame)

@@ -52,7 +52,7 @@ def read_source(path: str) -> Source | None:
 
 
 def file_version(path: str) -> FileVersion | None:
-    """What changes when the file changes; None if it is missing."""
+    """A value that changes when the file changes; None if the file is missing."""
     try:
         status = _path(path).stat()
     except (OSError, ValueError):

@@ -39,7 +39,7 @@ _PLACES_BLOCKS, _PLACES_VARIABLES = 1, 2
 
 @dataclass(frozen=True)
 class UsableResources:
-    """What this process may use: all CPUs, the CPUs of each node, and the nodes with memory."""
+    """This process' resources: all its CPUs, the CPUs of each node, and the nodes with memory."""
 
     cpus: tuple[int, ...]
     node_cpus: dict[int, tuple[int, ...]]

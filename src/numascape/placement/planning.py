@@ -85,7 +85,7 @@ def make_plan(trace: Trace, machine: Machine, free_bytes: Mapping[int, int] | No
         placed.append(RunPlacement(first_touch(trace, machine, nodes, free_bytes), nodes))
     small = demand_of(trace, speeds)
     as_run = [predicted_seconds(small, speeds, placement) for placement in placed]
-    # Not slower than the observed placement, nor than interleaving.
+    # A plan must be as fast as the observed placement and interleaving, or faster.
     allowed = min(as_run[-1], as_run[-2])
     fit = [i for i in range(len(candidates)) if as_run[i] <= allowed]
     if not fit:

@@ -73,7 +73,7 @@ class Plan:
     recorded_threads: int = 0
 
     def __repr__(self) -> str:
-        """One line: for what, and how many rules."""
+        """One line: the program, the machine, and the number of rules."""
         where = f" on {self.machine}" if self.machine else ""
         rules = f"{len(self.threads)} rules for threads, {len(self.structures)} for structures"
         return f"<plan for {self.program or 'any program'}{where}: {rules}>"

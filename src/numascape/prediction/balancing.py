@@ -69,7 +69,7 @@ class BalancedPages:
 
 @dataclass(frozen=True, eq=False)
 class BalancingStart:
-    """A run that begins with first touch: pages x nodes of where pages are, and who uses them.
+    """The start of a run: `held` and `users` are pages x nodes, where pages are and who uses them.
 
     `users` and `again` are what `_users` returns. `at_once` is how many threads handle faults at
     the same time. `sizes` is the number of pages that each row stands for.
@@ -85,7 +85,7 @@ class BalancingStart:
     sizes: Floats
 
     def of_groups(self, rows: npt.NDArray[np.int64], sizes: Floats) -> BalancingStart:
-        """The same with the first page of each group of equal pages, and the groups' sizes."""
+        """The start with the first page of each group of equal pages, and the sizes of groups."""
         return replace(
             self,
             pages=self.pages[rows],
@@ -114,7 +114,7 @@ class BalancingStart:
     def shares_after(
         self, seconds: float, resident_bytes: float | None = None
     ) -> tuple[Floats, float, float]:
-        """The same as pages x nodes, with the seconds of each thread and the number of scans."""
+        """As `after`: the placement as pages x nodes, the seconds of each thread, and the scans."""
         size = float(self.sizes.sum()) * PAGE_BYTES
         resident = resident_bytes or size
         mean, cost, passes = _walks(self, seconds, resident)
@@ -130,7 +130,7 @@ def balancing_start(
     free_bytes: Mapping[int, int] | None = None,
     kernel: BalancingKernel | None = None,
 ) -> BalancingStart:
-    """What balancing begins with; it does not depend on how long the run takes."""
+    """The start for balancing with first touch; it does not depend on how long the run takes."""
     kernel = kernel or BalancingKernel()
     start = first_touch(trace, machine, thread_nodes, free_bytes)
     index = page_index(trace)
@@ -233,7 +233,7 @@ def _walks(start: BalancingStart, seconds: float, resident: float) -> tuple[Floa
         part = min(1.0, left / period)
         moved = float(start.sizes @ (moves.sum(axis=1) - (held * moves).sum(axis=1)))
         cost += part * (kernel.fault_s * used + kernel.move_s * moved)
-        # During a scan, the part that is scanned already has the placement after the scan.
+        # During a scan, the pages that were already scanned have the placement after the scan.
         mean += (held * (1.0 - part / 2) + after * (part / 2)) * (part * period)
         clock += part * period
         passes += part

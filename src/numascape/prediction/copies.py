@@ -49,9 +49,9 @@ def worth_copying(trace: Trace) -> list[int]:
 
 
 def _read_by_several(trace: Trace, repeated: pl.Series) -> pl.Series:
-    """The structures with enough accesses that several threads read, and that may be only filled.
+    """The structures with enough accesses that several threads read, by their sums.
 
-    Their single pages show whether they are only filled, and whether threads share them.
+    Their single pages show whether all writes only fill them, and whether threads share them.
     """
     made = pl.col("reads") + pl.col("writes")
     by_thread = (

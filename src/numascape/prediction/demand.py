@@ -53,7 +53,7 @@ class Placed:
 
 @dataclass(frozen=True, eq=False)
 class PageGroups:
-    """For rows that stand for several pages: their number, and sums of non-linear values.
+    """The number of pages for which each row stands, and sums of their non-linear values.
 
     `again` is that of a demand; `mean_moved` and `least_moved` are what `shared_moves` gives.
     """

@@ -65,7 +65,7 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class RunPlacement:
-    """Where the pages and threads of a run are, under a name.
+    """A named placement of the pages and threads of a run.
 
     `pages`: structure, instance, page, node (a number), share; or the shares of all pages of the
     demand on the machine's nodes, pages x nodes. `thread_nodes`: the node's number of
@@ -92,7 +92,7 @@ def placed_on(demand: Demand, speeds: Speeds, placement: RunPlacement) -> Placed
 
 
 def pages_of(demand: Demand, structures: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """Which pages of the demand belong to one of these structures."""
+    """Whether each page of the demand belongs to one of these structures."""
     if not structures:  # the usual case, which must be fast
         return np.zeros(demand.pages.height, bool)
     return demand.pages["structure"].is_in(list(structures)).to_numpy()

@@ -245,7 +245,7 @@ class _Needs:
 
     @cached_property
     def anywhere(self) -> npt.NDArray[np.intp]:
-        """Which threads run on several nodes; all of them are spread in the same way."""
+        """Whether each thread runs on several nodes; such threads are spread in the same way."""
         return np.flatnonzero(self.on.max(axis=1) < 1.0)
 
     def threads_and_cores(

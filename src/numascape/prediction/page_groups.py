@@ -3,7 +3,7 @@
 
 A prediction adds up amounts of pages. So pages of one structure can be one row if they are on the
 same node, and if each remedy in question moves all of them to the same node. One quantity is not a
-sum: how much of the fetches of a page threads share. It is computed before, from single pages.
+sum: the part of a page's fetches that threads share. It is computed before, from single pages.
 """
 
 from __future__ import annotations

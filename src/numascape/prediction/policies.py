@@ -94,7 +94,7 @@ def interleave(trace: Trace, machine: Machine, nodes: Sequence[int] | None = Non
 def interleaved(
     pages: pl.DataFrame, machine: Machine, nodes: Sequence[int] | None = None
 ) -> pl.DataFrame:
-    """The same for these pages."""
+    """Interleave these pages over these nodes, by default over all nodes with memory."""
     return _shared_out(pages, nodes or _with_memory(machine))
 
 
@@ -108,7 +108,7 @@ def weighted_interleave(
 def weighted_interleaved(
     pages: pl.DataFrame, machine: Machine, weights: Mapping[int, float] | None = None
 ) -> pl.DataFrame:
-    """The same for these pages."""
+    """Interleave these pages in proportion to weights, by default to the bandwidth of memory."""
     from numascape.prediction.speeds import speeds_of
 
     if weights is None:

@@ -103,7 +103,7 @@ class Scenarios:
 
     @cached_property
     def _labels(self) -> list[Ints]:
-        """What policies depend on, for each page: where it was, where it begins, who uses it."""
+        """The labels on which policies depend: where each page was and begins, and who uses it."""
         whole, speeds = self._whole, self._speeds
         _, placed = self._seen
         return [

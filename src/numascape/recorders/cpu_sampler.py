@@ -23,7 +23,7 @@ _BINDING_S = 0.1
 # A CPU with a smaller share of the thread's time after that does not count, because this time may
 # be from before the thread bound itself.
 _MIN_SHARE = 0.1
-# Of the fields of /proc/PID/task/TID/stat behind the name (proc(5): field 39).
+# The position among the fields of /proc/PID/task/TID/stat after the name (proc(5): field 39).
 _PROCESSOR_FIELD = 36
 
 

@@ -37,7 +37,7 @@ _NO_TITLE: Final = frozenset({"", "dumb", "linux", "unknown"})
 
 @dataclass(frozen=True)
 class SoFar:
-    """What a recording has counted after some seconds."""
+    """The counts of a recording after some seconds."""
 
     seconds: float
     accesses: int = 0
@@ -75,7 +75,7 @@ def status_text(now: SoFar, before: SoFar) -> str:
 
 
 def place_on_terminal(pid: int | None) -> StatusPlace | None:
-    """Where the status of a recording can be shown; None if nowhere.
+    """The place where the status of a recording can be shown; None if there is none.
 
     `pid` is the process that is attached to; None: the program runs on our own streams.
     """

@@ -45,11 +45,11 @@ from numascape.trace.host import this_host
 from numascape.trace.info import TraceInfo
 
 _INTERVAL_S = 0.05
-# Looking at mappings and threads may take this share of a CPU: a process may have very many.
+# The share of a CPU for looks at mappings and threads, because a process may have very many.
 _LOOKING = 0.01
 # The events; the second is for hinting faults of the kernel's NUMA balancing, and samples.
 _EVENTS = ("page-faults", "sampled")
-# By whether it is known that it was a write.
+# The kind of an access, by whether it is known to be a write.
 _KINDS: tuple[AccessKind, ...] = ("unknown", "write")
 _MOVE_PAGES = 279  # move_pages(2); without target nodes, it only reports the nodes of pages
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+\s*(.*)$")
@@ -116,7 +116,7 @@ def _text(path: Path) -> str:
 
 
 def pause_after(look_s: float) -> float:
-    """How long to wait after a look that took so much CPU time."""
+    """The seconds to wait after a look that took so much CPU time."""
     return max(_INTERVAL_S, look_s / _LOOKING)
 
 
@@ -190,7 +190,7 @@ def _is_clock(sampled: Sequence[SampledEvent]) -> bool:
 def _unseen(
     log: dict[str, Any], samples: int, sampled: Sequence[SampledEvent], with_faults: bool
 ) -> list[str]:
-    """What the samples of accesses, or the page faults, do not contain."""
+    """Sentences about what the samples of accesses, or the page faults, do not contain."""
     lost = int(log["lost"])
     if _is_clock(sampled):
         return unseen_of_clock(samples, int(log["without_access"]), lost, with_faults)
@@ -202,7 +202,7 @@ def _unseen(
 def _log_of(
     watched: _Watched, seconds: float | None, sampled: Sequence[SampledEvent], with_faults: bool
 ) -> dict[str, Any]:
-    """What the kernel reports of the process, whose mappings and threads are noted meanwhile."""
+    """The kernel's reports on the process; its mappings and threads are noted meanwhile."""
     with (
         tempfile.TemporaryDirectory(prefix="numascape-") as folder,
         signals_passed_on() as receiver,

@@ -33,7 +33,7 @@ from numascape.trace.format import PAGE_BYTES
 from numascape.trace.host import this_host
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
 
-# Between two readings, if the kernel has new numbers: listing the regions takes milliseconds.
+# The least time between two readings, because listing the regions takes milliseconds.
 _INTERVAL_S: Final = 0.5
 _POLL_S: Final = 0.05
 
@@ -42,7 +42,7 @@ Numbers = npt.NDArray[np.uint64]
 
 @dataclass
 class _Watched:
-    """What was seen of the process."""
+    """The observations of the process."""
 
     target: TargetProcess
     seen: list[RegionAccesses] = field(default_factory=list)

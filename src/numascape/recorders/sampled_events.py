@@ -22,10 +22,10 @@ from numascape.recording.options import PAGE_FAULTS, TASK_CLOCK, RecordOptions
 FREQUENCY: Final = 1000
 """Samples per second, CPU and event, unless asked for. A sample costs some microseconds."""
 RUNNING_FREQUENCY: Final = 250
-"""The same, of the clock of a running process, whose CPU time matters most."""
+"""The same for the clock of a process that runs already; its CPU time must hardly grow."""
 THREADS_FREQUENCY: Final = 100
-"""The same, if the kernel only permits samples of each thread. The kernel then starts and stops a
-timer at each switch between threads. If the timer is not the next one to expire, this is cheap."""
+"""The same, if the kernel permits only samples of each thread. The kernel then starts and stops a
+timer at each switch between threads. This is cheap if another timer expires before it."""
 # Added to the clock's period: 1 000 003 is a prime number, so it matches no period of a program.
 _NOT_ROUND_NS: Final = 3
 _DEVICES: Final = "sys/bus/event_source/devices"
@@ -107,7 +107,7 @@ def chosen_events(options: RecordOptions, root: Path = Path("/")) -> list[Sample
 
 
 def events_of_running(options: RecordOptions, root: Path = Path("/")) -> list[SampledEvent]:
-    """The same of a process that runs already: its clock is sampled so that it costs little."""
+    """The events of a process that runs already: its clock is sampled at low frequencies."""
     asked = options.frequency
     return [
         replace(
@@ -122,7 +122,7 @@ def events_of_running(options: RecordOptions, root: Path = Path("/")) -> list[Sa
 
 
 def _period(frequency: int) -> int:
-    """Of the clock, in ns."""
+    """The period of the clock in ns, for this frequency."""
     return round(1e9 / frequency) + _NOT_ROUND_NS
 
 

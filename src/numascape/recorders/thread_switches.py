@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the threads of a process get a CPU: this decides what it costs to observe each thread.
+"""Finds how often the threads of a process get a CPU: this decides the cost of observing them.
 
 At each switch from or to a thread that is observed, the kernel exchanges the events. This takes
 about 1 us (bench/running), whatever is observed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a process of a job writes what it records, and whether it records at all."""
+"""Decides where a process of a job writes what it records, and whether it records at all."""
 
 from __future__ import annotations
 

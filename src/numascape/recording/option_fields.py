@@ -56,7 +56,7 @@ class NamedOption:
 
     @property
     def switches(self) -> dict[str, bool]:
-        """What one types for this option if it needs no value, and what each sets."""
+        """The words for this option if it needs no value, and the value that each word sets."""
         if self.type is not bool:
             return {}
         words = {self.flag: True}
@@ -64,7 +64,7 @@ class NamedOption:
 
     @property
     def former_switches(self) -> dict[str, bool]:
-        """The same with the older name."""
+        """The `switches` with the older name."""
         if self.former is None or self.type is not bool:
             return {}
         flag = _flag(self.former)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorded program is called: by the name with which it was started.
+"""Finds the name with which a recorded program was started.
 
-The kernel reports only the executable that runs. If a program is started through a link
-(redis-server is one to redis-check-rdb), this is a name that the user does not know.
+The kernel reports only the executable that runs. If a program is started through a link, the user
+may not know the name of the executable: redis-server is a link to redis-check-rdb.
 """
 
 from __future__ import annotations

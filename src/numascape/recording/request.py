@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to record, and where the trace goes: what the command line or Python asks for."""
+"""The request of the command line or Python: what to record, and where the trace goes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numascape.recording.options import RecordOptions
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """What to record: either `program` or `pid` for `seconds` (None: until it ends).
+    """A request to record: either `program` or `pid` for `seconds` (None: until it ends).
 
     With `measure_cost`, the program first runs once without recording. `launch` is the place of
     this process in a job, and `ranks` the list of the ranks that are recorded; None: all. Unless it

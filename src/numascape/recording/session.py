@@ -32,7 +32,7 @@ _MIN_ROOM = 512 << 10
 
 @dataclass(frozen=True)
 class Ended:
-    """How the run ended. Times are in seconds; CPU time is user plus system time of all processes.
+    """The end of the run. Times are in seconds; CPU time is user plus system time of all processes.
 
     `cpus` are the CPUs that each thread was seen on, by "PID/TID". `native_cpu_s` is the CPU time
     of a run without recording, if there was one.
@@ -123,7 +123,7 @@ def begin_session(
 
 @dataclass(frozen=True)
 class _Document:
-    """What session.json must contain; more fields are allowed."""
+    """The fields that session.json must contain; more fields are allowed."""
 
     program: list[str]
     options: RecordOptions

@@ -209,14 +209,14 @@ class _Measured:
     def on_each(
         self, machines: Sequence[Machine], progress: Callable[[int, int], None]
     ) -> Iterator[OnMachine]:
-        """The same for all of these machines; the pages were the first step."""
+        """The parts of the page that differ on each machine; the pages were the first step."""
         for number, machine in enumerate(machines, 1):
             progress(number, 1 + len(machines))
             yield self.on(machine)
         progress(1 + len(machines), 1 + len(machines))
 
     def on(self, machine: Machine) -> OnMachine:
-        """What the page shows differently on `machine`."""
+        """The parts of the page that differ on `machine`."""
         placed = on_machine(self.recorded, machine)
         whole, target = recorded_and_machine(placed)
         run = examine(whole, target, files=self.files, facts=self.facts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What simulated cores do over time, in equal parts of the time, for the page of mappings."""
+"""Computes what simulated cores do in equal parts of the time, for the page of mappings."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Spans:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How much threads use the same pages.
+    """A measure of how much threads use the same pages.
 
     ``accesses`` has G x G matrices by row: that of the run and, if there are several phases, that
     of each phase. Indices i and j are groups of threads, of which there are ``groups`` = G;
@@ -200,7 +200,7 @@ class SourceWindow:
 
 @dataclass(frozen=True)
 class OnMachine:
-    """What the page shows differently if the reader chooses another machine.
+    """The parts of the page that differ if the reader chooses another machine.
 
     ``threads`` (T) has the CPUs and nodes of each thread, ``readings`` (S) the text about each
     structure. Of ``line_traffic``, ``accesses``, ``local`` and so on count cache lines; None if the

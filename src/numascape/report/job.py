@@ -50,7 +50,7 @@ class RankColumns:
 
 @dataclass(frozen=True)
 class JobCells:
-    """What R ranks do to S structures, by structure: S x R.
+    """The use of S structures by R ranks: S x R.
 
     `remote` is 1 + the share in thousandths, 0 if unknown; `imbalance` is the accesses of the
     busiest thread over the mean of the threads, in thousandths.

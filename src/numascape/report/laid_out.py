@@ -56,7 +56,7 @@ def recorded_and_machine(trace: Trace) -> tuple[Trace, Machine | None]:
 
 
 def describe_layout(recorded: Trace, machine: Machine | None) -> str:
-    """What the page assumes about another machine; empty for the recorded one."""
+    """Sentences about what the page assumes of another machine; empty for the recorded one."""
     if machine is None:
         return ""
     return (

@@ -17,7 +17,7 @@ from numascape.conversion.phases import (
 from numascape.trace.schema import SCHEMAS
 
 MAX_SLICES: Final = 10_000
-"""Later samples belong to one phase together."""
+"""The maximum number of time slices. All later samples belong to one further phase."""
 
 
 def sliced_phases(end_ns: int, slice_ns: int | None) -> RunPhases:

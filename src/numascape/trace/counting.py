@@ -59,7 +59,7 @@ def count_moments(times_ns: pl.Series) -> int:
 
 
 def counts_of_faults(hinting: int) -> Counts:
-    """What a recording of page faults counts, with this many hinting faults."""
+    """The kind of counts of a recording of page faults, with this many hinting faults."""
     return "samples" if hinting >= FEWEST_SAMPLES else "first touches"
 
 

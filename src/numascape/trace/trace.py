@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _MAX_LINES = 128
-"""In a page: the modelled lines have at least 32 bytes."""
+"""The maximum number of lines in a page: modelled lines have at least 32 bytes."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Trace:
 
     path: Path
     info: TraceInfo
-    # What `trace/once.py` keeps: results that follow from the tables, which never change.
+    # Results that `trace/once.py` keeps. They follow from the tables, which never change.
     _results: dict[Hashable, object] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -84,7 +84,7 @@ class LivingTrace(DerivedTrace):
 
     @property
     def first_touch(self) -> pl.DataFrame:
-        """None."""
+        """An empty table: first touches are left out."""
         return self.whole.first_touch.clear()
 
     @cached_property
@@ -95,7 +95,7 @@ class LivingTrace(DerivedTrace):
     @cached_property
     def instances(self) -> pl.DataFrame:
         """The start address of each instance."""
-        # Without the objects that shared memory belongs to: this is one process.
+        # The objects of shared memory are left out: the trace is of one process.
         old = self.whole.instances.select(SCHEMAS["instances"].names())
         first = self.whole.structures.height
         rows = []

@@ -39,7 +39,7 @@ from numascape.tuning.placements import (
 
 @dataclass(frozen=True)
 class Advice:
-    """What to move, and the predictions for the process as it is and after the move.
+    """The move, and the predictions for the process as it is and after the move.
 
     `after` is None if nothing is worth moving.
     """

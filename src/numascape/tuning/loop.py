@@ -26,7 +26,7 @@ Ending = Literal["", "interrupted", "the process has ended"]
 
 @dataclass(frozen=True)
 class Request:
-    """What to do: `rate` is in bytes per second; `undo` is the undo file (None: NAME-PID.undo).
+    """A request: `rate` is in bytes per second; `undo` is the undo file (None: NAME-PID.undo).
 
     `folder` gets the recordings before.numascape and after.numascape.
     """
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Effects:
-    """How the loop talks to its user and learns that it should stop."""
+    """Functions with which the loop talks to its user and learns that it should stop."""
 
     say: Callable[[str], None]
     is_stopped: Callable[[], bool]
@@ -61,7 +61,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far the loop came. `ending` says why it ended early; what was not reached is None.
+    """The result of the loop. `ending` says why it ended early; what was not reached is None.
 
     `failure`: why the process could not be observed again, or measured, after the move.
     """
@@ -122,7 +122,7 @@ def _steps(request: Request, effects: Effects) -> Iterator[Outcome]:
 
 
 def apply(request: Request, effects: Effects, outcome: Outcome) -> Iterator[Outcome]:
-    """Carry out the advice of `outcome`, and yield how far it came after each step.
+    """Carry out the advice of `outcome`, and yield the outcome after each step.
 
     With a metric, `outcome` has what was measured before.
     """

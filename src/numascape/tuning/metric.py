@@ -70,7 +70,7 @@ def _run(command: str, is_stopped: Callable[[], bool]) -> tuple[int, str] | None
             except subprocess.TimeoutExpired:
                 continue
             return (process.returncode, output) if not is_stopped() else None
-        # Also what the shell has started.
+        # The signal goes to the whole group: to the shell, and to the programs that it started.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         return None

@@ -96,7 +96,7 @@ def _page_by_page(pages: pl.DataFrame, start: int, end: int) -> PageByPage:
 def structure_advice(
     living: LivingTrace, rules: Mapping[int, StructureRule]
 ) -> Iterator[StructureAdvice]:
-    """What is advised for each structure, the most used first."""
+    """The advice for each structure, the most used first."""
     count = pl.col("reads") + pl.col("writes")
     by_use = living.accesses.group_by("structure").agg(count=count.sum())
     every = max(1, int(by_use["count"].sum()))

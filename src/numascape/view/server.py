@@ -29,7 +29,7 @@ _TOO_MANY: Final = (
 
 
 class Served(Protocol):
-    """What is served: the site of a trace, or of a job."""
+    """A site that can be served: that of a trace, or of a job."""
 
     secret: str
     policy: str

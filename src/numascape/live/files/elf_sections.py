@@ -17,7 +17,7 @@ _LARGEST: Final = (1 << 63) - 1
 
 
 def elf_sections(file: BinaryIO, size: int) -> tuple[str, list[FileRange]] | None:
-    """The loaded sections that are in the file; None if it is no such file."""
+    """The loaded sections that are in the file; None if it is not an ELF file of 64 bits."""
     header = file.read(_HEADER)
     if len(header) < _HEADER or not header.startswith(_MAGIC):
         return None

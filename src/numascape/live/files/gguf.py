@@ -30,7 +30,7 @@ _DEFAULT_ALIGNMENT: Final = 32
 
 
 def gguf_tensors(file: BinaryIO, size: int) -> tuple[str, list[FileRange]] | None:
-    """The tensors; None if it is no such file. A tensor ends where the next one begins."""
+    """The tensors; None if it is not a GGUF file. A tensor ends where the next one begins."""
     if file.read(len(_MAGIC)) != _MAGIC:
         return None
     file.seek(0)

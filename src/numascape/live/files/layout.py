@@ -19,7 +19,7 @@ _READERS = (gguf_tensors, safetensors_tensors, parquet_columns, elf_sections)
 
 @dataclass(frozen=True)
 class FileLayout:
-    """What is in a file: its format ("" if unknown), and its ranges, ascending, not overlapping."""
+    """The content of a file: its format ("" if unknown), and ranges that ascend without overlap."""
 
     format: str
     ranges: tuple[FileRange, ...]

@@ -25,7 +25,7 @@ _PATH, _COMPRESSED, _DATA_PAGES, _DICTIONARY = 3, 7, 9, 11
 
 
 def parquet_columns(file: BinaryIO, size: int) -> tuple[str, list[FileRange]] | None:
-    """The column chunks; None if it is no such file."""
+    """The column chunks; None if it is not a Parquet file."""
     if size < len(_MAGIC) + _END or file.read(4) != _MAGIC:
         return None
     file.seek(-_END, os.SEEK_END)

@@ -15,7 +15,7 @@ _METADATA: Final = "__metadata__"
 
 
 def safetensors_tensors(file: BinaryIO, size: int) -> tuple[str, list[FileRange]] | None:
-    """The tensors; None if it is no such file."""
+    """The tensors; None if it is not a safetensors file."""
     start = file.read(9)
     if len(start) < 9 or start[8:] != b"{":
         return None
