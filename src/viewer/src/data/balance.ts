@@ -2,7 +2,7 @@
 // Mappings of tasks to cores, as Python writes them (src/numascape/report/balance.py).
 
 export interface SimulatedTimeline {
-  /** Where its cells begin in the columns of the activity. */
+  /** The index of its first cell in the columns of the activity. */
   at: number;
   /** Seconds of the whole simulation; ends and durations of its iterations in seconds. */
   end: number;
@@ -19,21 +19,21 @@ export interface Result {
   migrations: number;
   relabelled: number;
   migrated_bytes: number;
-  /** Of the algorithm itself. */
+  /** The time of the algorithm itself. */
   milliseconds: number;
   core_memory: number;
   cores_over: number;
   /** Shares of messages, in the order of the names. */
   levels: number[];
-  /** Of each bar: the longest time of its cores; 1 is perfect balance. */
+  /** For each bar, the longest time of its cores; 1 is perfect balance. */
   loads: number[];
-  /** By row and column: from a group of nodes to another. */
+  /** From a group of nodes (row) to another one (column). */
   traffic: number[][];
   moves: number[][];
   timeline: SimulatedTimeline | null;
 }
 
-/** What rows of cores do in parts of the simulated time, from 0 to 255. */
+/** The activity of rows of cores in parts of the simulated time, from 0 to 255. */
 export interface Activity {
   work: ArrayLike<number>;
   communication: ArrayLike<number>;
@@ -49,7 +49,7 @@ export interface Balance {
   messages: number;
   cores: number;
   node_count: number;
-  /** Of the traffic: bytes, messages, or shared accesses. */
+  /** The unit of the traffic: bytes, messages, or shared accesses. */
   unit: string;
   /** Rows of matrices: a node, or several neighbours, such as 4-7. */
   groups: string[];
@@ -60,7 +60,7 @@ export interface Balance {
   bar_nodes: number[];
   cores_per_row: number;
   row_nodes: number[];
-  /** Of the simulated time. */
+  /** The number of parts of the simulated time. */
   parts: number;
   /** Simulated iterations before the balancing. */
   before: number;

@@ -14,7 +14,7 @@ export interface ComparedRun {
   counts: string;
   /** The conclusion about this run alone. */
   verdict: string;
-  /** Of its report. */
+  /** The address of its report. */
   address: string;
 }
 
@@ -27,16 +27,16 @@ export interface RunMeasure {
   tone: number;
 }
 
-/** What one run does to a structure; null: unknown. */
+/** The use of a structure in one run; null: unknown. */
 export interface ComparedSide {
-  /** In the run's report; -1: it is left out there. */
+  /** The position in the run's report; -1: it is left out there. */
   position: number;
   /** Structures at this place, of which the figure shows the most used one. */
   alike: number;
   size: number;
   instances: number;
   accesses: number;
-  /** Of the run's accesses. */
+  /** The share of the run's accesses. */
   share: number;
   foreign: number | null;
   remote: number | null;
@@ -52,14 +52,14 @@ export interface ComparedStructure {
   function: string;
   file: string;
   line: number;
-  /** Of A and of B; null: the run does not have it. */
+  /** The use in A and in B; null: the run does not have the structure. */
   sides: [ComparedSide | null, ComparedSide | null];
 }
 
 export interface ComparedFinding {
   kind: string;
   name: string;
-  /** Of the structures; -1: the run as a whole, or a structure that is left out. */
+  /** The index of the structure; -1: the run as a whole, or a structure that is left out. */
   row: number;
   why: string;
   advice: string[];

@@ -7,7 +7,7 @@ import type { Column } from "./report";
 
 export interface JobAbout {
   name: string;
-  /** What ran, on how many ranks and hosts, what was counted; then remarks about the recording. */
+  /** The program, its ranks and hosts, and the counts; then remarks about the recording. */
   sentences: string[];
   program: string;
   launcher: string;
@@ -28,7 +28,7 @@ export interface JobAbout {
 
 /** Ranks that do the same; outliers have a reason. */
 export interface RankClass {
-  /** As ranges: 0-3,7. */
+  /** The ranks as ranges: 0-3,7. */
   ranks: string;
   count: number;
   representative: number;
@@ -43,7 +43,7 @@ export interface JobFinding {
   place: string;
   ranks: number;
   who: string;
-  /** Of the accesses of all ranks, those that could become local. */
+  /** The part of the accesses of all ranks that could become local. */
   share: number;
   worst: number;
   worst_share: number;

@@ -4,7 +4,7 @@
 export interface ShownNode {
   node: number;
   memory: string;
-  /** As ranges; empty: it has none. */
+  /** Its CPUs as ranges; empty: it has none. */
   cpus: string;
   /** The CPUs that may be used, if these are not all of them. */
   allowed: string;
@@ -30,7 +30,7 @@ export interface MachineContent {
   packages: ShownPackage[];
   nodes: number[];
   matrices: ShownMatrix[];
-  /** Where the topology is from; empty: unknown. */
+  /** The source of the topology; empty: unknown. */
   topology: string;
   notes: string[];
 }

@@ -19,13 +19,13 @@ export interface Policy {
   high: number | null;
   limit: string;
   limit_kind: "memory" | "link" | "cores" | "thread" | "nothing";
-  /** Of the bytes from memory and back. */
+  /** The remote share of the bytes from memory and back. */
   remote: number;
   extra_bytes: number;
   nodes: number[];
   /** Bytes by row: node of the CPU, then node of the memory (N x N). */
   traffic: number[];
-  /** Of each structure, its pages on each node; empty: not known. */
+  /** The pages of each structure on each node; empty: not known. */
   pages: number[][];
   /** Structures of which each node has a copy. */
   copied: number[];
@@ -38,7 +38,7 @@ export interface PredictedStructure {
   file: string;
   line: number;
   share: number;
-  /** Touched ones. */
+  /** The number of touched pages. */
   pages: number;
 }
 

@@ -7,7 +7,7 @@ export interface NodeUse {
   node: number;
   anonymous: number;
   files: number;
-  /** Of both, in pages of 2 MiB or more; null: this kernel does not report it. */
+  /** The part of both in pages of 2 MiB or more; null: this kernel does not report it. */
   huge: number | null;
   /** Threads that ran last on a CPU of the node. */
   threads: number;
@@ -25,7 +25,7 @@ export interface LiveStructure {
   files: number;
   huge: number;
   swapped: number;
-  /** In the order of the process' nodes. */
+  /** Bytes, in the order of the process' nodes. */
   nodes: number[];
   policy: string;
 }

@@ -17,7 +17,7 @@ export interface Structure {
   structure: number;
   name: string;
   kind: string;
-  /** Who decides on its memory. */
+  /** The owner, who decides on its memory. */
   owner: "program" | "runtime" | "stack";
   size: number;
   pages: number;
@@ -46,7 +46,7 @@ export interface Finding {
   kind: string;
   /** Positions of structures, the most important one first; none: the run as a whole. */
   positions: number[];
-  /** How many structures there are, with those not shown. */
+  /** The number of structures, including those that are not shown. */
   structures: number;
   /** Whether it needs a fix. */
   to_do: boolean;
@@ -55,7 +55,7 @@ export interface Finding {
   label: string;
   why: string;
   advice: string[];
-  /** What was measured, and its value. */
+  /** The names of measured quantities, and their values. */
   evidence: [string, string][];
   figure: string;
   /** 0 to 1. */
@@ -108,9 +108,9 @@ export interface Traffic {
   thread_remote: Column;
 }
 
-/** What is not in the cells, in cache lines; `shared` as in Sharing, the rest as in Traffic. */
+/** Data besides the cells, in cache lines; `shared` as in Sharing, the rest as in Traffic. */
 export interface MemoryLines {
-  /** From memory, and back to it (P); all others count both. */
+  /** Lines from memory, and lines back to it (P); all other columns count both. */
   fetched: Column;
   written: Column;
   shared: Column;
@@ -121,7 +121,7 @@ export interface MemoryLines {
   thread_remote: Column;
 }
 
-/** Which source places use a structure; rows sorted by structure, place, phase. */
+/** The source places that use a structure; rows are sorted by structure, place, phase. */
 export interface Lines {
   /** S + 1. */
   begin: Column;
@@ -130,7 +130,7 @@ export interface Lines {
   place: Column;
   reads: Column;
   writes: Column;
-  /** Of both, those that are known from samples only. */
+  /** The part of both that is known from samples only. */
   estimated: Column;
 }
 
@@ -161,7 +161,7 @@ export interface NodeDistance {
   factors: (number | null)[][];
   /** Read latencies in ns. */
   latencies: (number | null)[][];
-  /** How the factors became known. */
+  /** The sources of the factors. */
   sources: string[];
 }
 
@@ -184,7 +184,7 @@ export interface Thread {
 export interface Run {
   program: string;
   arguments: string[];
-  /** Without `counts` it counted accesses. */
+  /** A recorder without `counts` counted accesses. */
   recorder: {
     name?: string;
     version?: string;
@@ -210,11 +210,11 @@ export interface Run {
   /** The address for windows at full detail; only in a page that `numascape view` serves. */
   detail_url?: string;
   unseen: string[];
-  /** Which findings the recording cannot show or rule out, and why; empty: none. */
+  /** The findings that the recording cannot show or rule out, and why; empty: none. */
   not_judged?: string;
   /** The conclusion from all findings; empty if there is nothing to conclude. */
   verdict?: string;
-  /** What is assumed if the page shows the run on another machine; else empty. */
+  /** The assumptions if the page shows the run on another machine; else empty. */
   laid_out?: string;
   reads: number;
   writes: number;
@@ -259,14 +259,14 @@ export interface FirstTouches {
   place: Column;
 }
 
-/** What the page shows differently on another machine; see src/numascape/report/data.py. */
+/** The parts of the page that differ on another machine; see src/numascape/report/data.py. */
 export interface OnMachine {
   machine: Machine;
   verdict: string;
   laid_out: string;
   threads: Pick<Thread, "cpus" | "nodes">[];
   findings: Finding[];
-  /** By whole structure (S). */
+  /** One for each whole structure (S). */
   readings: Reading[];
   traffic: Traffic;
   /** In cache lines; null where these were not counted. */

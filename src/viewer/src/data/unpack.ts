@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the base64 text in the page to a Report; the layout is in src/numascape/report/encode.py.
+// Makes a Report from the base64 text in the page; src/numascape/report/encode.py has the layout.
 
 import type { Balance } from "./balance";
 import type { Comparison } from "./comparison";
@@ -20,7 +20,7 @@ const EXPERIMENT = { format: "numascape-experiment", version: 1, tables: [] };
 const PROCESSES = { format: "numascape-processes", version: 1, tables: [] };
 const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
-/** What of a report has columns. */
+/** The parts of a report with columns. */
 const TABLES = [
   ...["columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines"],
   "memory_lines",
@@ -44,7 +44,7 @@ export type Content =
   | { report: Report };
 
 /**
- * What the page shows: a job, two runs compared, predictions, a machine, mappings of tasks,
+ * Unpacks what the page shows: a job, two runs compared, predictions, a machine, mappings of tasks,
  * measurements of the page cache, running processes, or the report of one trace. `other` has
  * further data of the page, by its id.
  */

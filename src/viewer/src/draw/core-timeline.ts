@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cores do over time: in each row and part of the time, work below communication.
+// Draws what cores do over time: in each row and part of the time, work below communication.
 
 import type { Activity } from "../data/balance";
 import type { Theme } from "../model/page-state";
@@ -20,7 +20,7 @@ export function kindColour(kind: Kind, theme: Theme): string {
 
 export interface CoreTimeline {
   activity: Activity;
-  /** Where the cells begin; a row has `parts` cells. */
+  /** The index of the first cell; a row has `parts` cells. */
   at: number;
   rows: number;
   parts: number;

@@ -9,7 +9,10 @@ import type { Scale, Theme } from "../model/page-state";
 import { fillPixels, hatched } from "./surface";
 import type { Surface } from "./surface";
 
-/** In grey, what B has more is hatched. From "B more" over "equal" to "A more": orange and purple, apart for every colour blindness. */
+/**
+ * Colours from "B more" over "equal" to "A more". Orange and purple differ for every colour
+ * blindness. In grey, what B has more is hatched.
+ */
 const END_COLOURS: Record<Theme, readonly [string, string, string]> = {
   light: ["#a34a00", "#f2f2f2", "#4b2a8c"],
   dark: ["#ffb04d", "#23272e", "#b9a1ff"],
@@ -35,7 +38,7 @@ export interface Bands {
   largestMore: number;
 }
 
-/** Where the bands of A, B and A - B are, as fractions of the height. */
+/** The places of the bands of A, B and A - B, as fractions of the height. */
 export const BANDS = [
   [0, 0.3],
   [0.34, 0.64],
@@ -70,7 +73,7 @@ export function drawDifference(
   context.putImageData(image, 0, 0);
 }
 
-/** By page and thread: what A has more, and what B has more; without colour: neither has any. */
+/** Draws by page and thread what A or B has more; a cell without accesses has no colour. */
 export function drawDifferenceMap(
   surface: Surface,
   a: Binned,

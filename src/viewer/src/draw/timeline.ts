@@ -4,7 +4,7 @@
 import type { Spans } from "../data/report";
 import type { Surface } from "./surface";
 
-/** What is not chosen stays visible, but faint. */
+/** Phases that are not chosen stay visible, but faint. */
 const FAINT = 0.22;
 
 export function drawTimeline(

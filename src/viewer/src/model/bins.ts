@@ -165,7 +165,7 @@ export function averages({ x, y, value }: Binned): { column: Float64Array; row: 
   return { column, row };
 }
 
-/** What an overview strip shows per bin. */
+/** The content of an overview strip, per bin. */
 export interface Strip {
   x: Axis;
   /** The group of rows with most accesses (-1: none) and its share of them. */

@@ -6,14 +6,14 @@ import type { ComparedSide, ComparedStructure } from "../data/comparison";
 export const CHANGE_KEYS = ["name", "share", "foreign", "remote", "accesses"] as const;
 export type ChangeKey = (typeof CHANGE_KEYS)[number];
 
-/** By name, by the larger share of both runs, or by how much a number changed. */
+/** The order by name, by the larger share of both runs, or by how much a number changed. */
 export interface ChangeOrder {
   key: ChangeKey;
   descending: boolean;
 }
 
 export interface ChangeRow {
-  /** In the comparison. */
+  /** The index in the comparison. */
   row: number;
   structure: ComparedStructure;
 }
@@ -73,7 +73,7 @@ export function changeOf(
   return before == null || after == null ? undefined : after - before;
 }
 
-/** Which of the runs has it: "A", "B", or both. */
+/** The run that alone has the structure; undefined if both have it. */
 export function onlyIn(structure: ComparedStructure): "A" | "B" | undefined {
   const [a, b] = structure.sides;
   if (a && b) return undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the counts of a run mean: not every recorder sees every access, and a page of a run with
+// Says what a run's counts mean: not every recorder sees every access, and a page of a run with
 // modelled caches also counts the lines from memory.
 
 import type { Run } from "../data/report";
@@ -22,7 +22,7 @@ export function knowsThreads({ recorder }: Run): boolean {
   return recorder.by_thread ?? true;
 }
 
-/** What is counted, in words; `reads` and `writes` are the report's columns of that name. */
+/** Words for what is counted; `reads` and `writes` are the report's columns of that name. */
 export interface Words {
   all: string;
   reads: string;
@@ -30,7 +30,7 @@ export interface Words {
   /** Headings of columns. */
   readsHeading: string;
   writesHeading: string;
-  /** Of columns in saved tables. */
+  /** Names of columns in saved tables. */
   columns: { all: string; reads: string; writes: string };
 }
 
@@ -67,13 +67,13 @@ export function wordsOf(run: Run): Words {
   return WORDS[counting(run)];
 }
 
-/** What a measure counts: accesses, reads, lines from memory, ... */
+/** The unit of a measure: accesses, reads, lines from memory, ... */
 export function unitOf(run: Run, measure: Measure): string {
   const { all, reads, writes } = wordsOf(run);
   return { both: all, reads, writes }[measure];
 }
 
-/** How far a share of one half may be off in a run of samples: in 95 of 100 it is less. */
+/** The error of a share of one half in a run of samples; in 95 of 100 runs, it is smaller. */
 export function shareError({ recorder, reads, writes }: Run): number {
   const samples = Math.min(reads + writes, recorder.moments || Infinity);
   return samples > 0 ? Math.min(1, 0.98 / Math.sqrt(samples)) : 1;

@@ -8,9 +8,9 @@ import type { CsvTable } from "./csv";
 export type FrameKind = "run" | "call" | "loop" | "group" | "structure" | "place";
 
 export interface Frame {
-  /** Without folders. */
+  /** The name without folders. */
   name: string;
-  /** As it was recorded. */
+  /** The name as it was recorded. */
   title: string;
   kind: FrameKind;
   value: number;
@@ -19,9 +19,9 @@ export interface Frame {
   depth: number;
   /** Index of the calling frame; -1 for the run. */
   parent: number;
-  /** Of the structure that it is, or to which the place belongs; else -1. */
+  /** The position of the structure that it is, or to which the place belongs; else -1. */
   position: number;
-  /** Of what has a place in the source; line 0: the whole file. */
+  /** The place in the source, if there is one; line 0: the whole file. */
   file: string;
   line: number;
 }
@@ -72,7 +72,7 @@ export interface Shown {
 const NARROWEST = 0.002;
 const MOST = 1200;
 
-/** What is shown if a frame takes the whole width: its callers, itself, and what is below it. */
+/** The frames to show if one takes the whole width: its callers, itself, and those below it. */
 export function shownFrames(frames: readonly Frame[], zoomed: number): Shown[] {
   const { begin, value } = frames[zoomed]!;
   const callers = new Set<number>();

@@ -59,7 +59,7 @@ function divisible(matrix: Matrix, page: number): boolean {
   return column < 0 || matrix.start[column] === page || matrix.touched[column] === 0;
 }
 
-/** By column of the matrix, the common column; -1 where one of both matrices knows nothing. */
+/** The common column of each column of the matrix; -1 where one matrix knows nothing. */
 function joinedColumns({ start, touched }: Matrix, edges: number[]): Int32Array {
   const to = new Int32Array(start.length).fill(-1);
   let joint = 0;

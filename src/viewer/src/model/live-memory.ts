@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown of running processes: their memory by node, and the numbers that are saved.
+// Computes what is shown of running processes: their memory by node, and the numbers to save.
 
 import type { LiveProcess, LiveStructure } from "../data/processes";
 import type { CsvTable } from "./csv";
@@ -11,7 +11,7 @@ export interface NodeBytes {
   share: number;
 }
 
-/** How many nodes of the process are known, which decides the colours. */
+/** The number of known nodes of the process, which decides the colours. */
 export function knownNodes({ nodes }: LiveProcess): number {
   return nodes.filter(({ node }) => node >= 0).length;
 }

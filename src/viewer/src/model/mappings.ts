@@ -59,7 +59,7 @@ export function bestOf(results: readonly Result[], key: ResultKey): number | und
   return new Set(values).size > 1 ? Math.min(...values) : undefined;
 }
 
-/** What the mapping changes, in a sentence. */
+/** A sentence about what the mapping changes. */
 export function changeText({ results, tasks, are_threads: areThreads }: Balance, at: number) {
   const [now, then] = [results[0]!, results[at]!];
   const parts = [`imbalance ${now.imbalance.toFixed(2)} → ${then.imbalance.toFixed(2)}`];
@@ -122,7 +122,7 @@ export function coresOf({ cores, cores_per_bar, bar_nodes }: Balance, first: num
   return `${name}, node ${node}`;
 }
 
-/** What a row of cores does in a part of the simulated time. */
+/** A text about what a row of cores does in a part of the simulated time. */
 export function activityText(
   balance: Balance,
   timeline: SimulatedTimeline,

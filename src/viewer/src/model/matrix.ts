@@ -205,7 +205,7 @@ export function measured({ reads, writes }: AccessRows, measure: Measure, i: num
   return measure === "writes" ? writes[i]! : reads[i]! + writes[i]!;
 }
 
-/** Where a scale of densities ends; `clipped` when larger values exist. */
+/** The end of a scale of densities; `clipped` if larger values exist. */
 export interface ScaleEnd {
   end: number;
   clipped: boolean;

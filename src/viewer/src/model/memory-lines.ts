@@ -70,7 +70,7 @@ function inLines(report: Report, lines: NonNullable<Report["memory_lines"]>): Re
   };
 }
 
-/** Where the parts that begin at `begin` do so among the chosen, ascending indices. */
+/** The beginnings of parts, as positions in the list of chosen indices, which ascend. */
 function beginsAmong(chosen: Uint32Array, begin: Column): Uint32Array {
   let at = 0;
   return Uint32Array.from(begin, (first) => {

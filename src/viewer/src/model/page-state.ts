@@ -21,7 +21,7 @@ export type PageUnit = "4k" | "2m" | "machine";
 export type Theme = "light" | "dark" | "grey";
 export type Scale = "linear" | "log";
 export type ColourBy = "thread" | "node";
-/** What is counted where the run has both. */
+/** The choice of what is counted, if the run has both. */
 export type Count = "lines" | "accesses";
 
 export type Side = "" | "a" | "b";
@@ -31,7 +31,7 @@ export interface PageState {
   structure: number;
   /** One instance of it, or -1: all summed. */
   instance: number;
-  /** In pages as counted and in rows of the present order; null: the whole structure. */
+  /** The view in counted pages and in rows of the present order; null: the whole structure. */
   view: Viewport | null;
   /** Number of the machine shown; 0 is the one that the report was written for. */
   machine: number;
@@ -62,13 +62,13 @@ export interface PageState {
   results: ResultOrder | null;
 }
 
-/** What a report has, so that an address cannot name more. */
+/** The content of a report, so that an address cannot name more than it has. */
 export interface Extents {
   /** Structures in the report's order; `instance` is -1 for whole ones. */
   structures: readonly { structure: number; instance?: number }[];
   threads: number;
   phases: number;
-  /** How many machines can be chosen; 1 if absent. */
+  /** The number of machines that can be chosen; 1 if absent. */
   machines?: number;
   /** Whether there is a choice of what is counted. */
   lines?: boolean;
@@ -151,7 +151,7 @@ export function positionOf(
   );
 }
 
-/** Without the leading #. */
+/** The address of the state, without the leading #. */
 export function writeAddress(state: PageState): string {
   const { structure, instance, view, table } = state;
   const parts: [string, string, unknown][] = [

@@ -11,7 +11,7 @@ export interface Counts {
   threads: Uint32Array;
   /** Per thread (position), over all whole structures. */
   threadAccesses: Float64Array;
-  /** Of the run, in these phases: shares are relative to this. */
+  /** Accesses of the run in these phases. Shares are relative to this number. */
   accesses: number;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown of predictions: the scale of their times, their traffic, their pages by node.
+// Computes what is shown of predictions: the scale of their times, their traffic, pages by node.
 
 import type { Policy, Prediction } from "../data/prediction";
 import type { CsvTable } from "./csv";

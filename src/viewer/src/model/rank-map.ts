@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each rank does to each structure of a job: one value for each pair.
+// Computes what each rank does to each structure of a job: one value for each pair.
 
 import type { Job } from "../data/job";
 import type { CsvTable } from "./csv";

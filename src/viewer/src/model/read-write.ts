@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which threads read and which write a structure.
+// Finds which threads read and which write a structure.
 
 import { threadSums } from "./matrix";
 import type { Matrix } from "./matrix";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which threads use the same pages: the matrix in the page's order.
+// Finds which threads use the same pages: the matrix in the page's order.
 //
 // The measure is the sum over pages of the smaller of both threads' accesses; on the diagonal are a
 // thread's (or a group of threads') own accesses. Threads are groups when there are too many rows.

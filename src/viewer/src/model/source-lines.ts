@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which functions, loops and lines read and write a structure, the busiest first.
+// Finds which functions, loops and lines read and write a structure, the busiest first.
 
 import type { Loop, Report, SourceWindow } from "../data/report";
 
@@ -13,7 +13,7 @@ export interface Stretch {
 export interface Uses {
   reads: number;
   writes: number;
-  /** Of both, those that are known from samples only. */
+  /** The part of both that is known from samples only. */
   estimated: number;
 }
 
@@ -107,7 +107,7 @@ export function sumOf(uses: readonly Uses[]): Uses {
 /** Less is not worth a mark. */
 const MIN_ESTIMATED = 0.005;
 
-/** What is estimated of the uses, as a share of them; 0 when next to nothing is. */
+/** The share of the uses that is estimated; 0 if it is too small to be shown. */
 export function estimatedShare({ reads, writes, estimated }: Uses): number {
   const share = estimated / Math.max(1, reads + writes);
   return share < MIN_ESTIMATED ? 0 : share;

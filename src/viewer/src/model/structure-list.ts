@@ -16,7 +16,7 @@ export interface Order {
 export interface Wanted {
   search: string;
   order: Order;
-  /** Also what is folded away at first. */
+  /** Whether to list the minor structures, too, which are folded away at first. */
   minor: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface StructureRow {
 
 export interface StructureRows {
   rows: StructureRow[];
-  /** Of the run in the chosen phases, and in all. */
+  /** Accesses of the run in the chosen phases, and in all phases. */
   accesses: number;
   runAccesses: number;
 }
@@ -56,7 +56,7 @@ const MINOR = 0.0001;
 /** The same limit for stacks, and for memory of the runtimes of the language and the threads. */
 const MINOR_RUNTIME = 0.01;
 
-/** By the whole run, so that rows do not come and go with the phases. */
+/** Counts of the whole run decide, so that rows do not come and go with the phases. */
 function isMinor({ structure }: StructureRow, runAccesses: number): boolean {
   const limit = structure.owner === "program" ? MINOR : MINOR_RUNTIME;
   return structure.reads + structure.writes < limit * runAccesses;
@@ -65,7 +65,7 @@ function isMinor({ structure }: StructureRow, runAccesses: number): boolean {
 export interface Folded {
   stacks: number;
   others: number;
-  /** Of the accesses. */
+  /** Their share of the accesses. */
   share: number;
 }
 

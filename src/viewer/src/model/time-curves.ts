@@ -17,7 +17,7 @@ export interface Step {
 }
 
 export interface Curve {
-  /** What it shows, and its unit. */
+  /** The quantity that it shows, and its unit. */
   name: string;
   unit: "per second" | "share";
   /** The value of each step; undefined where nothing is known. */
@@ -64,7 +64,7 @@ interface Sums {
   known: ArrayLike<number>;
 }
 
-/** By phase, of the whole structure at a position, or of the run (-1). */
+/** The sums of each phase, for the whole structure at a position, or for the run (-1). */
 function sumsOf(report: Report, position: number): Sums {
   const { phases, traffic } = report;
   if (position < 0) {
@@ -83,7 +83,7 @@ function sumsOf(report: Report, position: number): Sums {
   };
 }
 
-/** What one report counts, over the steps: its rate, and the remote share if it has several nodes. */
+/** The rate of what a report counts, over the steps; on several nodes, also the remote share. */
 export function timeCurves(
   report: Report,
   steps: readonly Step[],

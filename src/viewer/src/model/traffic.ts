@@ -102,7 +102,7 @@ const MINOR = 0.05;
 const CROWDED = 0.6;
 const UNSURE = 0.2;
 
-/** What the traffic shows, in sentences; computed, so that it follows the chosen phases. */
+/** Sentences about what the traffic shows. They are computed for the chosen phases. */
 export interface TrafficReading {
   see: string;
   advice: string[];

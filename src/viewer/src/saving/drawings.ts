@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each canvas of the page is drawn, so that it can be drawn again at another resolution.
+// Notes how each canvas of the page is drawn, so that it can be drawn at another resolution.
 
 import type { Surface } from "../draw/surface";
 

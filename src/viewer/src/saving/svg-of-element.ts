@@ -11,7 +11,7 @@ const MARGIN = 16;
 const FONT = "Inter, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif";
 /** Device pixels of the images per CSS pixel. */
 export const RESOLUTION = 2;
-/** Of one text in the page; names may be of any length. */
+/** The maximum length of one text in the page, because names may be of any length. */
 const LONGEST_TEXT = 2000;
 
 export interface Caption {
@@ -244,7 +244,7 @@ function tidy(text: string): string {
 
 let ruler: CanvasRenderingContext2D | null = null;
 
-/** From the top of a line's box to its baseline. */
+/** The distance from the top of a line's box to its baseline. */
 function baseline({ fontWeight, fontSize, fontFamily }: CSSStyleDeclaration, height: number) {
   ruler ??= document.createElement("canvas").getContext("2d");
   if (!ruler) return height * 0.8;
@@ -253,7 +253,7 @@ function baseline({ fontWeight, fontSize, fontFamily }: CSSStyleDeclaration, hei
   return (height - up - down) / 2 + up;
 }
 
-/** Without what XML 1.0 cannot hold: control characters and halves of surrogate pairs. */
+/** The text without what XML 1.0 cannot hold: control characters, halves of surrogate pairs. */
 export function printable(text: string): string {
   return text.replace(
     /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,

@@ -13,7 +13,7 @@ import { CoreTimelinePanel } from "./core-timeline-panel";
 import { NodeExchange } from "./node-exchange";
 import { ResultTable } from "./result-table";
 
-/** In the address, a mapping has the place of a structure. */
+/** The address names the chosen mapping in the field of the structure. */
 export function BalanceApp({ balance }: { balance: Balance }) {
   const extents = useMemo((): Extents => {
     const structures = balance.results.map((_, structure) => ({ structure }));

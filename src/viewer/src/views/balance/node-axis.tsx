@@ -6,8 +6,10 @@ import { useWidth } from "../page/use-width";
 const WIDE = 48;
 const NARROW = 18;
 
-/** Below a plot with a column for each core: which cores belong to which node.
- * If not all numbers of nodes fit, some have one. */
+/**
+ * Shows below a plot with a column for each core which cores belong to which node. If the numbers
+ * of all nodes do not fit, some nodes have no number.
+ */
 export function NodeAxis({ spans }: { spans: readonly NodeSpan[] }) {
   const [element, width] = useWidth<HTMLDivElement>();
   const all = spans.at(-1)?.end ?? 1;

@@ -8,7 +8,7 @@ interface Props {
   selected: number;
 }
 
-/** What goes between nodes under the present and the chosen mapping, and what migrates. */
+/** The traffic between nodes under the present and the chosen mapping, and the migrations. */
 export function NodeExchange({ balance, selected }: Props) {
   const { results, unit, groups, are_threads: areThreads } = balance;
   if (groups.length < 2) return null;
@@ -52,7 +52,7 @@ export function NodeExchange({ balance, selected }: Props) {
   );
 }
 
-/** Without what stays within nodes, which is often much more. */
+/** The largest traffic between nodes. The traffic within nodes, often much more, is left out. */
 function largestBetween(matrices: readonly number[][][]): number {
   const between = matrices.flatMap((rows) =>
     rows.flatMap((row, i) => row.filter((_, j) => i !== j)),

@@ -16,7 +16,7 @@ import { FlameGraph } from "./flame-graph";
 interface Props {
   report: Report;
   phases: readonly number[];
-  /** Of the chosen whole structure. */
+  /** Position of the chosen whole structure. */
   selected: number;
   onSelect: (position: number) => void;
 }
@@ -27,7 +27,7 @@ const OF = [
 ] as const;
 type Of = (typeof OF)[number][0];
 
-/** Which code the frames are: the calls that allocated memory, or the functions that use it. */
+/** The code of the frames: the calls that allocated memory, or the functions that use it. */
 type Code = "allocates" | "uses";
 const CODES: Record<Code, { choice: string; title: string; frames: typeof callPaths }> = {
   allocates: { choice: "allocating calls", title: "Call paths of allocations", frames: callPaths },
@@ -61,7 +61,7 @@ function Panel({ report, phases, selected, onSelect, known }: Props & { known: C
     [report, phases, measure, only, code],
   );
   const matches = useMemo(() => matchingFrames(frames, search), [frames, search]);
-  // Which line makes a remote access is not recorded.
+  // It is not recorded which line makes a remote access.
   const estimated = code === "uses" && measure === "remote" ? ", estimated" : "";
   const unit = unitOf(report, measure) + estimated;
   return (
@@ -110,7 +110,7 @@ function Panel({ report, phases, selected, onSelect, known }: Props & { known: C
 interface SearchProps {
   text: string;
   onSearch: (text: string) => void;
-  /** Of the frames that match. */
+  /** The share of the frames that match. */
   share: number;
 }
 
@@ -129,7 +129,7 @@ function Search({ text, onSearch, share }: SearchProps) {
   );
 }
 
-/** What the colours of the frames mean. */
+/** The meaning of the colours of the frames. */
 function Kinds({ code, measure }: { code: Code; measure: PathMeasure }) {
   const kinds: [string, string][] = [
     ["call", code === "uses" ? "function, loop" : "call"],

@@ -20,7 +20,7 @@ import { RunTitle } from "./run-title";
 
 interface Props {
   reports: [Report, Report];
-  /** Of the structure in each report. */
+  /** The position of the structure in each report. */
   positions: [number, number];
   names: [string, string];
   theme: Theme;

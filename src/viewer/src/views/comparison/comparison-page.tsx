@@ -82,7 +82,7 @@ function useCounted({ reports }: Comparison, count: string): [Report, Report] {
   }, [reports, count]);
 }
 
-/** What the page shows only as sums, or not at all. */
+/** Sentences about what the page shows only as sums, or not at all. */
 function Folded({ reports, leftOut }: { reports: [Report, Report]; leftOut: number }) {
   const sentences = reports.flatMap(({ folded }, side) =>
     folded.map((sentence) => `${side === 0 ? "A" : "B"}: ${sentence}`),

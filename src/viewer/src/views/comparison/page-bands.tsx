@@ -19,7 +19,7 @@ interface Props {
   theme: Theme;
 }
 
-/** By page, what all threads of A and of B do together, and what one run has more. */
+/** By page: the accesses of all threads of A, those of B, and what one run has more. */
 export function PageBands({ reports, joint, names, navigation, theme }: Props) {
   const { measure } = usePageState("measure");
   const [grid, width] = useWidth<HTMLDivElement>();

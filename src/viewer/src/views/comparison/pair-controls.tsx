@@ -36,7 +36,7 @@ export interface PairSide {
 
 interface HeadProps {
   title: string;
-  /** Of the accesses; absent: the runs have no common scale. */
+  /** The scale of the accesses; absent: the runs have no common scale. */
   scale: { largest: number; clipped: boolean } | undefined;
   run: Run;
   sides: readonly PairSide[];

@@ -17,7 +17,7 @@ interface Props {
   cursor: Cursor;
 }
 
-/** What both runs do at the pointer: the counts of the thread, and the first toucher. */
+/** Shows what both runs do at the pointer: the counts of the thread, and the first toucher. */
 export function PairTooltip({ reports, joint, view, cursor }: Props) {
   const { a } = joint;
   const column = columnAt(a, view.x0 + cursor.x * (view.x1 - view.x0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Above the figures of one run. */
+/** The title above the figures of one run. */
 export function RunTitle({ letter, name }: { letter: string; name: string }) {
   return (
     <p class="run-title">

@@ -15,7 +15,7 @@ export interface NodeShare {
 
 interface Props {
   parts: NodeShare[];
-  /** How many nodes have a colour. */
+  /** The number of nodes that have a colour. */
   nodes: number;
   theme: Theme;
 }

@@ -2,9 +2,9 @@
 import type { ComponentChildren } from "preact";
 
 interface Props {
-  /** What the figure's marks mean. */
+  /** The meaning of the figure's marks. */
   read: ComponentChildren;
-  /** What to do; with `seen`, because of what this run's figure shows. */
+  /** The advice. With `seen`, it is about what this run's figure shows. */
   act: ComponentChildren;
   seen?: boolean;
 }

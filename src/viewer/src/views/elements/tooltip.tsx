@@ -12,7 +12,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** Beside the pointer, on the side where there is room. */
+/** A box beside the pointer, on the side where there is room. */
 export function Tooltip({ at: { clientX, clientY }, title, children }: Props) {
   const x = clientX > window.innerWidth - WIDTH ? "calc(-100% - 14px)" : "14px";
   const y = clientY > window.innerHeight - HEIGHT ? "calc(-100% - 10px)" : "14px";

@@ -14,7 +14,7 @@ import { useTheme } from "../page/theme";
 import { CurvePlot, dashesOf } from "./curve-plot";
 import { WayTable } from "./way-table";
 
-/** In the address, a size of the file has the place of a structure. */
+/** The address names the chosen size of the file in the field of the structure. */
 export function ExperimentApp({ experiment }: { experiment: Experiment }) {
   const extents = useMemo((): Extents => {
     const structures = experiment.sizes.map((_, structure) => ({ structure }));

@@ -117,7 +117,7 @@ function Row({ point, most, nodes, theme }: RowProps) {
 
 interface CountsProps {
   counts: readonly number[];
-  /** Of the cell, from 0 to 1. */
+  /** The part of the cell that the bar fills, from 0 to 1. */
   width: number;
   nodes: readonly number[];
   text: (count: number) => string;

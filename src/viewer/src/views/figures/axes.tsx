@@ -44,7 +44,7 @@ interface Marked {
 
 interface ThreadAxisProps {
   view: Viewport;
-  /** By line. */
+  /** The threads by line. */
   threads: Thread[];
   groups: LineGroup[];
   height: number;

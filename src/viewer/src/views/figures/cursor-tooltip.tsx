@@ -15,7 +15,7 @@ interface Props {
   cursor: Cursor;
 }
 
-/** What is under the pointer: pages, thread, counts, first toucher and its source line. */
+/** Shows what is under the pointer: pages, thread, counts, first toucher and its source line. */
 export function CursorTooltip({ data, view, cursor }: Props) {
   const { report, matrix, threads, per } = data;
   const under = cellUnder(data, view, cursor);

@@ -48,12 +48,12 @@ export interface NamedGroup extends Group {
 }
 
 interface BandsProps extends Shared {
-  /** With the same columns. */
+  /** Both groups have the same columns. */
   a: NamedGroup;
   b: NamedGroup;
   unit: string;
   per: string;
-  /** Below the bands, where no other figure has the axis of pages. */
+  /** The axis below the bands, if no other figure has the axis of pages. */
   axis?: ComponentChildren;
 }
 

@@ -14,9 +14,9 @@ export interface FigureData {
   structure: Structure;
   /** Columns in the chosen pages, rows in the chosen order. */
   matrix: Matrix;
-  /** The same with rows in the report's order, for what does not depend on it. */
+  /** The same matrix with rows in the report's order, for uses that do not depend on the order. */
   unordered: Matrix;
-  /** By line, as the matrix's rows. */
+  /** The threads by line, like the matrix's rows. */
   threads: Thread[];
   arrangement: Arrangement;
   /** Counted pages per page shown. */
@@ -64,7 +64,7 @@ export function linesOf(rows: readonly number[], { lines }: Arrangement): number
   return rows.map((row) => lines[row]!).sort((a, b) => a - b);
 }
 
-/** How large the pages shown are. */
+/** The size of the pages that are shown. */
 export function pageSizeShown(per: number, counted: number): number {
   return per > 1 ? HUGE_PAGE : counted;
 }

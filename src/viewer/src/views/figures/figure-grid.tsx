@@ -63,7 +63,7 @@ interface SharedByPlots {
   selectable: boolean;
 }
 
-/** Which thread accesses which page how often, with averages; and two groups of threads compared. */
+/** Shows how often each thread accesses each page, with averages; and compares two groups. */
 function AccessPlots({
   data,
   navigation,
@@ -124,7 +124,7 @@ export function accessTitle(run: Run): string {
     : "Access distribution";
 }
 
-/** Which thread touched which page first. */
+/** Shows which thread touched which page first. */
 function FirstTouchPlot({
   data,
   navigation,

@@ -7,7 +7,7 @@ import type { FigureData } from "./figure-data";
 import { usePageState } from "../page/page-state";
 import type { Detail } from "./use-detail";
 
-/** Below the figures: what their columns and rows stand for at present. */
+/** Sentences below the figures about what their columns and rows stand for at present. */
 export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail }) {
   const { structure, report, unordered, per, aligned } = data;
   const { order } = usePageState("order");

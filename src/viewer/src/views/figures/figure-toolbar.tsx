@@ -80,7 +80,7 @@ export function ZoomButtons({ navigation, onHelp }: ZoomProps) {
   );
 }
 
-/** What the colours of the access distribution show. */
+/** The choices of what the colours of the access distribution show. */
 export function AccessChoices({ report }: { report: Report }) {
   const { measure, scale } = usePageState("measure", "scale");
   const lines = counting(report.run) === "memory lines";

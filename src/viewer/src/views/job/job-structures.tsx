@@ -55,7 +55,7 @@ export function JobStructures({ job }: { job: Job }) {
   );
 }
 
-/** Of the accesses of which it is known. */
+/** The remote share of the accesses that are known to be local or remote. */
 export function remoteText({ known, remote }: Pick<JobStructure, "known" | "remote">): string {
   return known > 0 ? show.share(Math.min(1, remote / known)) : "unknown";
 }

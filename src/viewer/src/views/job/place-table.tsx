@@ -5,7 +5,7 @@ import { TableSection } from "../page/table-section";
 import { remoteText } from "./job-structures";
 import { RankLink } from "./rank-link";
 
-/** What the ranks of each host and node do. */
+/** Shows what the ranks of each host and node do. */
 export function PlaceTable({ job }: { job: Job }) {
   const all = Math.max(
     1,

@@ -41,7 +41,7 @@ export function RankCell({ job, map, cell }: { job: Job; map: RankMap; cell: Cel
   );
 }
 
-/** In the order of ranks, so that positions are columns. */
+/** The map with ranks in their order, so that positions are columns. */
 function mapOf(job: Job) {
   return (measure: RankMap["measure"]) => rankMapOf(job, measure, "rank");
 }

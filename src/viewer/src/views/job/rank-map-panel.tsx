@@ -145,7 +145,7 @@ function Grid({ job, map, scale, theme, cell, setCell }: GridProps) {
   );
 }
 
-/** Where several ranks are one pixel wide, the one with the largest value. */
+/** The cell under the pointer. Of several ranks in one pixel, the one with the largest value. */
 function cellAt(event: PointerEvent, map: RankMap): Cell {
   const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
   const ranks = map.columns.length;

@@ -2,7 +2,7 @@
 import type { ShownMatrix } from "../../data/machine-page";
 import { NodeMatrix } from "../machine/node-matrix";
 
-/** What is known between nodes of CPUs and nodes of memory, with its sources. */
+/** The known values between nodes of CPUs and nodes of memory, with their sources. */
 export function KnownMatrix({ matrix, nodes }: { matrix: ShownMatrix; nodes: number[] }) {
   const { title, unit, digits, values, sources } = matrix;
   const known = values.flat().filter((value) => value !== null);

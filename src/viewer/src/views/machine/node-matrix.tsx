@@ -7,10 +7,10 @@ import { isDense, matrixClass } from "./matrix-size";
 interface Props {
   title: string;
   unit: string;
-  /** By row and column; null: unknown. */
+  /** The values by row and column; null: unknown. */
   values: readonly (readonly (number | null)[])[];
   text: (value: number) => string;
-  /** From the lightest colour to the strongest one. */
+  /** The colour of a value, from the lightest to the strongest one. */
   strength: (value: number) => number;
   nodes: readonly (number | string)[];
   corner: string;

@@ -62,7 +62,7 @@ const MEANING: Record<Counting, string> = {
     "This recording has samples: a small part of all accesses, each with its page and thread. Shares are estimates. Fewer samples mean a larger error. A page without a sample may have been used.",
 };
 
-/** What was recorded, where, and what the recorder could not see. */
+/** Shows what was recorded, where, and what the recorder could not see. */
 export function RunFacts({ report }: { report: Report }) {
   const { run, threads } = report;
   const notes = [...run.names.advice, ...run.unseen];
@@ -123,7 +123,7 @@ function Mark() {
   );
 }
 
-/** To what the names of the structures refer, as shares of all accesses. */
+/** Shares of all accesses, by what the names of the structures refer to. */
 function names({ names: { source, runtime, nothing } }: Run) {
   const others: [number, string][] = [
     [runtime, "stacks, runtimes and code"],
@@ -135,7 +135,7 @@ function names({ names: { source, runtime, nothing } }: Run) {
   );
 }
 
-/** How much was counted, and of what. */
+/** The counts, and what was counted. */
 function Counted({ run }: { run: Run }) {
   const kind = counting(run);
   const samples = run.reads + run.writes;
@@ -154,7 +154,7 @@ function Counted({ run }: { run: Run }) {
   );
 }
 
-/** With modelled caches: the lines that they fetched from memory and wrote back. */
+/** The lines that modelled caches fetched from memory and wrote back, if there were such caches. */
 function MemoryLines({ report }: { report: Report }) {
   if (!report.memory_lines) return null;
   const { reads, writes, recorder } = reportInLines(report).run;

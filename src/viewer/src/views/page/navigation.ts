@@ -24,7 +24,7 @@ export interface Navigation {
   brush: Brush | undefined;
   zoomBy: (factor: number, at?: PlotPoint, axes?: "x" | "y") => void;
   reset: () => void;
-  /** For each plot. */
+  /** Handlers for each plot. */
   pointer: {
     onPointerDown: (event: PointerEvent) => void;
     onPointerMove: (event: PointerEvent) => void;
@@ -59,9 +59,9 @@ export function useNavigation(extent: Extent, root: RefObject<HTMLElement>): Nav
 }
 
 interface MovableView extends Pick<Navigation, "view" | "zoomBy" | "reset" | "askedAt"> {
-  /** By parts of the view. */
+  /** Moves by parts of the view. */
   panBy: (x: number, y: number) => void;
-  /** To a part of the view. */
+  /** Zooms to a part of the view. */
   show: (from: PlotPoint, to: PlotPoint) => void;
 }
 

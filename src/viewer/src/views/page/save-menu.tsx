@@ -11,13 +11,13 @@ import { usePresentState } from "./page-state";
 const SHOWN_MS = 4000;
 
 interface Props {
-  /** Of the figure: over the saved picture, and in the files' names. */
+  /** The title of the figure: over the saved picture, and in the files' names. */
   title: string;
   /** The figure's numbers, exact and unformatted. */
   table?: () => CsvTable;
-  /** False where there is only a table. */
+  /** False if there is only a table. */
   picture?: boolean;
-  /** Under the title of the picture: what is shown, e.g. the structure and the phases. */
+  /** A line below the title of the picture, such as the structure and the phases. */
   subtitle?: string;
 }
 
@@ -83,7 +83,7 @@ export function SaveMenu(props: Props) {
   );
 }
 
-/** What the menu offers; each calls `done` with what it has done. */
+/** The actions of the menu; each calls `done` with a text about what it has done. */
 function useSaving(
   { title, table, subtitle }: Props,
   root: { current: HTMLElement | null },

@@ -4,7 +4,7 @@ import type { Theme } from "../../model/page-state";
 import { useChangePage, usePageState } from "./page-state";
 import { Segmented } from "../elements/segmented";
 
-/** What the reader chose, else what the system says. */
+/** The theme that the reader chose, else that of the system. */
 function useScreenTheme(): Theme {
   const { theme } = usePageState("theme");
   const dark = useMedia("(prefers-color-scheme: dark)");

@@ -11,7 +11,7 @@ import { PolicyTable } from "./policy-table";
 import { PolicyTraffic } from "./policy-traffic";
 import { StructureNodes } from "./structure-nodes";
 
-/** In the address, a policy has the place of a structure. */
+/** The address names the chosen policy in the field of the structure. */
 export function PredictionApp({ prediction }: { prediction: Prediction }) {
   const extents = useMemo((): Extents => {
     const structures = prediction.policies.map((_, structure) => ({ structure }));

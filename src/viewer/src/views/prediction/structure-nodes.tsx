@@ -13,7 +13,7 @@ interface Props {
   theme: Theme;
 }
 
-/** On which nodes the pages of each structure are, under the chosen policy and the first one. */
+/** The nodes of the pages of each structure, under the chosen policy and the first one. */
 export function StructureNodes({ prediction, policy, reference, theme }: Props) {
   const { structures } = prediction;
   if (structures.length === 0) return null;

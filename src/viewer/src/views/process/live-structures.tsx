@@ -21,7 +21,7 @@ interface Props {
 /** Rows that are shown before more are asked for. */
 const STEP = 50;
 
-/** On which nodes the structures are, the largest first. */
+/** The nodes of the structures, the largest structure first. */
 export function LiveStructures({ process, theme }: Props) {
   const [search, setSearch] = useState("");
   const [most, setMost] = useState(STEP);

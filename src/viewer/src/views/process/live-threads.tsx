@@ -3,7 +3,7 @@ import type { LiveProcess } from "../../data/processes";
 import { liveThreadTable, nodeName } from "../../model/live-memory";
 import { TableSection } from "../page/table-section";
 
-/** Where the threads ran last, and where they may run. */
+/** Shows where the threads ran last, and where they may run. */
 export function LiveThreads({ process }: { process: LiveProcess }) {
   const { threads, more_threads: more } = process;
   return (

@@ -13,7 +13,7 @@ interface Props {
 
 const NUMBERS = ["Anonymous", "Files", "In huge pages", "Threads", "Bound here"];
 
-/** What of the process is on each node. */
+/** The part of the process on each node. */
 export function NodeUses({ process, theme }: Props) {
   const known = knownNodes(process);
   return (

@@ -13,7 +13,7 @@ import { LiveThreads } from "./live-threads";
 import { NodeUses } from "./node-uses";
 import { ProcessTable } from "./process-table";
 
-/** In the address, a process has the place of a structure. */
+/** The address names the chosen process in the field of the structure. */
 export function ProcessApp({ processes }: Processes) {
   const extents = useMemo((): Extents => {
     const structures = processes.map((_, structure) => ({ structure }));

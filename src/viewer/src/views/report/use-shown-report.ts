@@ -12,9 +12,9 @@ import type { StructureRow, StructureRows } from "../../model/structure-list";
 import { arrange } from "../../model/thread-order";
 import { usePageState } from "../page/page-state";
 
-/** What the page shows of a report: the reader chooses it. */
+/** The parts of a report that the reader chose. */
 export interface ShownReport {
-  /** On the chosen machine. It counts accesses. */
+  /** The report on the chosen machine. It counts accesses. */
   recorded: Report;
   /** The same, but it counts memory lines if these are chosen. */
   report: Report;

@@ -33,7 +33,7 @@ interface Cursor {
   clientY: number;
 }
 
-/** Which threads use the same pages. */
+/** Shows which threads use the same pages. */
 export function SharingPanel({ report, phases, order, theme }: Props) {
   const matrix = useMemo(() => sharingOf(report, phases, order), [report, phases, order]);
   const { see, advice } = useMemo(() => {
@@ -89,7 +89,7 @@ export function SharingPanel({ report, phases, order, theme }: Props) {
 interface MapProps {
   matrix: SharingMatrix;
   name: (row: number) => string;
-  /** What is to be seen, in words. */
+  /** A sentence about what is seen. */
   see: string;
   largest: number;
   theme: Theme;

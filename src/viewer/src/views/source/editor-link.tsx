@@ -8,7 +8,7 @@ const KEY = "numascape-editor";
 const listeners = new Set<() => void>();
 let chosen: Editor | undefined;
 
-/** What the reader chose on this or another page; a browser may not keep it. */
+/** The editor that the reader chose on this or another page; a browser may not keep it. */
 function keptEditor(): Editor {
   if (chosen) return chosen;
   try {

@@ -13,7 +13,7 @@ import { Term } from "../elements/term";
 
 interface Props {
   report: Report;
-  /** Of the whole structure. */
+  /** Position of the whole structure. */
   position: number;
   phases: readonly number[];
 }

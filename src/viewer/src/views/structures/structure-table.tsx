@@ -24,7 +24,7 @@ import { Term } from "../elements/term";
 
 interface Props {
   report: Report;
-  /** Of the chosen phases, by position. */
+  /** The matrices of the chosen phases, by position. */
   matrix: (position: number) => Matrix;
   all: StructureRows;
   listed: StructureRow[];

@@ -17,7 +17,7 @@ import { TimePlot } from "./time-plot";
 
 interface Props {
   report: Report;
-  /** Of the chosen whole structure. */
+  /** Position of the chosen whole structure. */
   selected: number;
   selection: Selection;
   onPick: (phase: number, add: boolean) => void;

@@ -101,7 +101,7 @@ function stepOfKey(key: string, from: number | undefined, steps: number): number
 
 type Scaled = (value: number) => number;
 
-/** For each phase, the rectangles of its steps; a step of several phases has the last one's. */
+/** For each phase, the rectangles of its steps; a step of several phases belongs to the last. */
 function areasOf({ values }: Curve, steps: readonly Step[], x: Scaled, y: Scaled) {
   const paths = new Map<number, string[]>();
   const floor = y(0).toFixed(1);
