@@ -98,7 +98,7 @@ def _run(command: list[str]) -> str:
         raise NumascapeError(f"the triad did not end within {_SECONDS} s") from error
     if result.returncode != 0:
         reason = " ".join(result.stderr.split()) or f"it ended with status {result.returncode}"
-        hint = "" if command[0].endswith("triad") else " (without --mpi threads do it)"
+        hint = "" if command[0].endswith("triad") else " (without --mpi, it runs in threads)"
         raise NumascapeError(f"the triad failed{hint}: {reason[-400:]}")
     return result.stdout
 

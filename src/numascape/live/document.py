@@ -147,7 +147,7 @@ def _lines(snapshots: Sequence[Snapshot]) -> Iterator[str]:
             for memory, count in (("anonymous", use.anonymous), ("file", use.mapped_file)):
                 place = f'{labels},node="{use.node}",memory="{memory}"'
                 yield f"numascape_process_memory_bytes{{{place}}} {count}"
-    yield from _head("numascape_process_huge_page_bytes", "Of it in pages of 2 MiB or more.")
+    yield from _head("numascape_process_huge_page_bytes", "Memory in pages of 2 MiB or more.")
     for labels, one in named:
         for use in node_uses(one):
             yield f'numascape_process_huge_page_bytes{{{labels},node="{use.node}"}} {use.huge}'

@@ -39,7 +39,8 @@ export function CoreTimelinePanel({ balance, selected, theme }: Props) {
         <Plot balance={balance} selected={selected} timeline={timeline} theme={theme} />
       ) : (
         <p class="how">
-          This mapping is not simulated, because the simulation would take too long or has no time.
+          This mapping is not simulated: the simulation would take too long, or its loads and
+          messages take no time.
         </p>
       )}
     </section>

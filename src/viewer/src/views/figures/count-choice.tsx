@@ -42,9 +42,9 @@ export function CountChoice({ report }: { report: Report }) {
           </>
         ) : (
           <>
-            The report counts <Term of="access">accesses</Term>. Most of them hit a cache, so the
-            node of the page does not matter. <Term of="memory line">Memory lines</Term> are the
-            cache lines that {modelled(report.run)} fetch from memory and write back.
+            The report counts <Term of="access">accesses</Term>. Most of them hit a cache. For
+            these, the node of the page does not matter. <Term of="memory line">Memory lines</Term>{" "}
+            are the cache lines that {modelled(report.run)} fetch from memory and write back.
           </>
         )}{" "}
         Findings, source lines, and the panel of readers and writers always show accesses. Gains are

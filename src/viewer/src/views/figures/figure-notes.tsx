@@ -32,7 +32,7 @@ export function FigureNotes({ data, detail }: { data: FigureData; detail: Detail
       {!exact &&
         perColumn > 1 &&
         ` Each column sums up ${show.count(perColumn)} pages (${show.bytes(perColumn * report.run.page_size)}).`}
-      {!exact && per > 1 && "  The boundaries of 2 MiB pages are rounded to this."}
+      {!exact && per > 1 && "  The boundaries of 2 MiB pages are rounded to these columns."}
       {!aligned &&
         "  The address of this structure was not recorded, or its instances have different offsets. Therefore 2 MiB pages are counted from its start."}
       {order === "sharing" &&

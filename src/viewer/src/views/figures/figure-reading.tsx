@@ -11,7 +11,7 @@ interface Props {
   threads: boolean;
 }
 
-/** Text beside the figures: what they show of this structure, and how to read them. */
+/** Text beside the figures about what they show of this structure, and how to read them. */
 export function FigureReading({ structure, counting, threads }: Props) {
   const { see, advice } = structure.reading;
   const accesses = counting !== "first touches";
@@ -135,7 +135,8 @@ function WhatToDo() {
         </dd>
         <dt>… A and B differ, but should do the same work</dt>
         <dd>
-          The load is imbalanced. Give a part of a wide range of one colour to the other group.
+          The load is imbalanced. If one group uses a wide range of pages alone, give a part of this
+          range to the other group.
         </dd>
       </dl>
     </details>
