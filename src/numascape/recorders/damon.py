@@ -29,10 +29,10 @@ CHECKS: Final = 20
 """The checks of each region in one aggregation: what `accesses` counts."""
 MAX_REGIONS: Final = 200
 MAX_COST: Final = 0.02
-"""A share of one CPU. A check takes about a microsecond, on slow processors more."""
+"""The largest cost, as a share of one CPU. A check takes about 1 us, on slow processors more."""
 _MAX_SAMPLE_US: Final = 50_000
 MAX_FIRST: Final = MAX_REGIONS // 2
-"""If there are this many regions or more, the kernel divides none."""
+"""If there are more regions than this, the kernel divides none."""
 # The largest values of the kernel's types.
 _ANY: Final = {"sz": (1 << 64) - 1, "nr_accesses": (1 << 32) - 1, "age": (1 << 32) - 1}
 
@@ -157,7 +157,7 @@ def _set_up(kdamond: Path, target: TargetProcess, first: Sequence[tuple[int, int
         for number, (start, end) in enumerate(first):
             _write(regions / str(number) / "start", str(start))
             _write(regions / str(number) / "end", str(end))
-        # A scheme that does nothing, for which the kernel lists the regions that fit it: all.
+        # A scheme that does nothing and fits all regions: the kernel lists the regions that fit.
         _write(context / "schemes/nr_schemes", "1")
         scheme = context / "schemes/0"
         _write(scheme / "action", "stat")

@@ -12,7 +12,7 @@ interface Props {
   phases: readonly number[];
 }
 
-/** Every thread's accesses in the whole run, the most remote first. */
+/** Every thread's accesses in the chosen phases, the thread with the largest remote share first. */
 export function ThreadTraffic({ report, phases }: Props) {
   const [open, setOpen] = useState(false);
   return (
