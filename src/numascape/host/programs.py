@@ -30,7 +30,7 @@ def replace_this_process(program: list[str], nodes: list[int]) -> NoReturn:
     command = [*bound_to(nodes), *program]
     if nodes:
         _check(program[0])
-    # Python ignores these.
+    # Python ignores these signals; the program must start with their default actions.
     ignored = {
         number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGPIPE, signal.SIGXFSZ)
     }

@@ -102,7 +102,7 @@ def _submit(
 
 
 def _try(engine: Executor, group: tuple[Task, ...]) -> Future[JobTables] | None:
-    """The task, begun; None if the workers were killed."""
+    """Begin the tasks; None if the workers were killed."""
     try:
         return engine.submit(run_group, group)
     except BrokenExecutor:

@@ -12,8 +12,8 @@ def job_places(job: AnalysedJob) -> pl.DataFrame:
     """One row per host and set of nodes on which ranks may run, with what these ranks did.
 
     Columns: host, nodes, on (the nodes as text), ranks, first (rank), threads, pages, known
-    (accesses of which it is known whether they are remote), remote, imbalance (accesses of the
-    busiest rank over their mean), busiest (this rank) and accesses.
+    (accesses that are known to be local or remote), remote, imbalance (accesses of the busiest rank
+    over the mean of the ranks), busiest (this rank) and accesses.
     """
     total = pl.col("reads") + pl.col("writes")
     remote = job.tables.sums.group_by("rank").agg(pl.col("known", "remote").sum())

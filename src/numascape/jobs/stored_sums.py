@@ -127,7 +127,7 @@ def tables_of(parts: Iterable[ColumnLists]) -> JobTables | None:
 
 
 def _has_tables(part: RankPart) -> bool:
-    """Whether the files of the part's tables have their sizes; their content is not read."""
+    """Whether the tables' files have the sizes in trace.json; their content is not read."""
     return all(
         table_path(part.folder, name).stat().st_size == file.bytes
         for name, file in part.info.tables.items()

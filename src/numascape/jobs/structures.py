@@ -13,7 +13,7 @@ def job_structures(tables: JobTables) -> pl.DataFrame:
     """One row per structure of the job, the most used first.
 
     Columns: label, kind, ranks (their number), size (of the largest), reads, writes, known
-    (accesses of which it is known whether they are remote), remote, share (of all accesses),
+    (accesses that are known to be local or remote), remote, share (of all accesses),
     imbalance (accesses of the busiest rank over the mean of the ranks that use it) and busiest
     (this rank).
     """

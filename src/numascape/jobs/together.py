@@ -140,7 +140,7 @@ def _clock(trace: Trace) -> int:
 def _renumbered(
     frame: pl.DataFrame, first: dict[str, int], later: int, phases: pl.DataFrame
 ) -> pl.DataFrame:
-    """The rows of one rank with the numbers of the whole; times are `later`."""
+    """The rows of one rank with the numbers of the whole; `later` is added to times."""
     kinds = frame.schema
     names = [name for name in first if name in kinds]
     times = [name for name in kinds if name.endswith("_ns")]

@@ -113,7 +113,7 @@ def select_planned(parts: Sequence[Part], plan: Plan) -> Selection:
 
 
 def _fits(part: Part, rule: StructureRule) -> bool:
-    """Whether it is the rule's structure; the line counts only where the variable's is known."""
+    """Whether it is the rule's structure; lines are compared only if the variable's is known."""
     if part.name != rule.name or rule.kind not in {"", part.kind}:
         return False
     file, _, line = part.source.rpartition(":")

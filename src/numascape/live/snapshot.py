@@ -106,7 +106,7 @@ def _no_memory(target: TargetProcess) -> str:
 
 
 def sampling(resident: int) -> int:
-    """One window in this many is examined: a power of two."""
+    """The power of two n of which the snapshot examines one window in n."""
     every = 1
     while resident > EXACT_BYTES * every and every < _MAX_EVERY:
         every *= 2

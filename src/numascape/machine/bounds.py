@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bounds of the fields of documents, and a check of what is to be written.
 
-pydantic reads the same bounds when it checks a document of others. It takes longer to load than a
-short program takes to run, so what Numascape itself writes is checked here.
+pydantic reads the same bounds when it checks a document of others. Loading pydantic takes longer
+than a short program runs, so what Numascape itself writes is checked here.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class Known:
     provenance: tuple[tuple[Provenance | None, ...], ...]
 
     def sources(self) -> list[Provenance]:
-        """The distinct provenances, the most frequent first, without those of the factors 1."""
+        """The distinct provenances, the most frequent first, without that of factors of 1."""
         every = [cell for row in self.provenance for cell in row if cell and cell != _LOCAL]
         return sorted(dict.fromkeys(every), key=every.count, reverse=True)
 

@@ -277,7 +277,7 @@ def _attribute(
 
 
 def _initiator(value: ET.Element, topology: ET.Element) -> set[int]:
-    """The CPUs for which a value is: a set, or those of an object."""
+    """The CPUs for which a value holds: a set, or those of an object."""
     object_ = value.get("initiator_obj_gp_index")
     if object_ is None:
         return set(parse_mask(value.get("initiator_cpuset", "0x0")))

@@ -89,7 +89,7 @@ def read_synthetic(text: str) -> Machine:
 def read_xml(path: Path) -> Machine:
     """The machine of an hwloc XML file of any version.
 
-    hwloc 2 converts older files, and refuses those of hwloc 3, which have what we read as well.
+    hwloc 2 converts older files. It refuses files of hwloc 3, but they have all that we read, too.
     """
     text = read_bounded(path)
     if (version := format_version(text)) > NEWEST_FORMAT:

@@ -65,7 +65,7 @@ def _in_loop(loop: Node, name: str, part: str) -> tuple[Node | None, str] | None
 
 
 def _in_block(block: Node, name: str, target: Node) -> tuple[Node | None, str] | None:
-    """The object of a reference that the block declares, if `name` is it: before or at `target`."""
+    """The object of the reference `name`, if the block declares it before or at `target`."""
     if block.type not in ("compound_statement", "block"):
         return None
     before = (

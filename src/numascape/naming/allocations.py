@@ -228,7 +228,7 @@ def _find(
 
 
 def _without_source(frames: Sequence[CallFrame], python: Sequence[PythonFrame]) -> AllocationName:
-    """`function+line`, a name for a Python programmer, or a symbol of the innermost user's frame.
+    """`function+line`, a name for a Python programmer, or a symbol of the user's innermost frame.
 
     Functions that are allocators by their name, and those without a name, are skipped if a caller
     has a name. Otherwise, all that a wrapper allocates for its callers would be one structure.

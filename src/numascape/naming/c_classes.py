@@ -14,7 +14,7 @@ CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 def class_fields(node: Node, class_name: str) -> dict[str, bool] | None:
     """The fields of the class `class_name`, or the enclosing class; None if not found.
 
-    With each, whether it is a number, which has no memory of its own.
+    The value of a field is whether it is a number, which has no memory of its own.
     """
     body = None
     for ancestor in ancestors(node):

@@ -61,7 +61,7 @@ def _fits(nodes: Integers, size: Floats, room: Floats) -> bool:
 def _cheapest(cost: Floats, boundary: float) -> Integers:
     """The best node of each piece for this cost of a boundary.
 
-    With lists, because NumPy is slower for the few elements of a row: a machine has few nodes.
+    It uses lists, because NumPy is slower for the few elements of a row: a machine has few nodes.
     """
     rows: list[list[float]] = cost.tolist()
     total = rows[0]

@@ -64,8 +64,8 @@ class NodeModel:
     def nodes_for(self, size: float) -> Integers:
         """The nodes with CPUs over which this many bytes can be spread evenly.
 
-        If they do not have enough room, all nodes that have; if there are none, the nodes with
-        CPUs.
+        If these do not have enough room, nodes without CPUs are used, too. If all nodes together do
+        not have enough room, the result is the nodes with CPUs.
         """
         every = np.argsort(-self.room, kind="stable")
         for candidates in (every[self.cores[every] > 0], every):

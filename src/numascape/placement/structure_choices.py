@@ -82,7 +82,7 @@ def use_by_nodes(use: StructureUse, groups: ThreadGroups, nodes: int) -> UseByNo
 
 
 def parts_allowed(groups: ThreadGroups) -> int:
-    """The largest number of parts of a structure: more than a schedule makes are by chance."""
+    """The largest number of parts of a structure; a schedule makes no more, but chance may."""
     return _PARTS_PER_THREAD * max(int(groups.busy.sum()), 2)
 
 

@@ -222,7 +222,7 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
 
 
 def demand_on(trace: Trace, machine: Machine) -> Demand:
-    """The demand of the trace on the machine; that on the last machine is kept with the trace."""
+    """The demand of the trace on the machine; the trace keeps it for the last machine."""
     kept: dict[str, tuple[Machine, Demand]] = vars(trace).setdefault("_demand_on", {})
     if "last" not in kept or kept["last"][0] is not machine:
         kept["last"] = machine, demand_of(trace, speeds_of(machine))

@@ -119,7 +119,7 @@ class Scenarios:
     def _groups(self, threads: NodeArray) -> Demand:
         """The demand with one row for pages that all policies treat alike.
 
-        How much threads share of their fetches depends on the nodes of the `threads`.
+        The part of their fetches that threads share depends on the nodes of the `threads`.
         """
         speeds = self._speeds
         caches = caches_of(speeds.shares_of_threads(speeds.positions(threads)), speeds)

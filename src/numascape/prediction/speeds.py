@@ -48,7 +48,7 @@ class Speeds:
     """The complete values of a machine's memory; `assumed` describes those that are assumptions.
 
     `latency` in ns and `link` in GB/s are nodes x nodes (a node's link to itself is unlimited).
-    `controller` is in GB/s per node. `cores` and `cpus` are the usable numbers on each node.
+    `controller` is in GB/s per node. `cores` and `cpus` are the numbers of usable ones per node.
     `curve` has two rows: utilisation from 0 to 1, and latency over idle latency. `shared_cache` is
     the size of a last-level cache, `sharers` the number of its CPUs, and `private_cache` the size
     of a core's own caches.
@@ -89,7 +89,7 @@ class Speeds:
         return np.asarray(np.array([place[number] for number in ordered], np.int64)[at])
 
     def shares_of_threads(self, position: npt.NDArray[np.int64]) -> Floats:
-        """Threads x nodes, by the positions of nodes; of a thread at -1, each CPU has a share."""
+        """Threads x nodes, by the positions of nodes; -1 is spread evenly over all CPUs."""
         on = np.zeros((len(position), len(self.nodes)))
         on[np.arange(len(position)), position] = 1.0
         on[position < 0] = self.cpus / self.cpus.sum()

@@ -20,7 +20,7 @@ _LONGEST_INTERVAL_S = 2.0
 # Most threads that bind themselves have done so after this CPU time. It is not the time since the
 # thread was created, because a thread may wait long on a busy machine.
 _BINDING_S = 0.1
-# A CPU with a smaller share of the thread's time after that does not count, because this time may
+# A CPU does not count if it has a smaller share of the thread's later time, because this part may
 # be from before the thread bound itself.
 _MIN_SHARE = 0.1
 # The position among the fields of /proc/PID/task/TID/stat after the name (proc(5): field 39).

@@ -38,7 +38,7 @@ def cpu_s_so_far(pid: int) -> float | None:
 
 
 def stat_fields(path: Path) -> list[bytes]:
-    """The fields of a `stat` of a process or thread behind its name, which may have brackets."""
+    """The fields of a `stat` of a process or thread after its name, which may have brackets."""
     return path.read_bytes().rpartition(b")")[2].split()
 
 

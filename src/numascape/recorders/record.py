@@ -76,7 +76,7 @@ def _record_from_outside(
     request: RecordRequest, pid: int, program: list[str], target: Path, progress: Progress
 ) -> RecordOutcome:
     """Record a running process without entering it."""
-    # Imported here, because it needs all of what reads samples.
+    # Imported here, because these modules load all that reads samples.
     from numascape.recorders.running_faults import record_running
     from numascape.recorders.running_regions import record_regions
     from numascape.recorders.sampled_events import events_of_running
@@ -108,7 +108,7 @@ def _output(request: RecordRequest, program: list[str]) -> Path:
 
 
 def _say_rank(progress: Progress, place: OutputPlace, message: str) -> None:
-    """Say it if no other rank does."""
+    """Show the message in a job, if this rank is the one that shows messages."""
     if place.part is not None and place.leads:
         progress(f"rank {place.part.rank}: {message}")
 

@@ -17,9 +17,9 @@ _SCHEDULED: Final = re.compile(r"(\d+) \d+ (\d+)\n?")
 
 
 def switches_often(pid: int, root: Path = Path("/")) -> bool:
-    """Whether events of its threads would cost a process much: since it started, on average.
+    """Whether events of its threads would cost a process much.
 
-    False if the kernel does not report it.
+    The switches since its start decide. False if the kernel does not report them.
     """
     cpu_ns = switches = 0
     for file in (root / f"proc/{pid}/task").glob("*/schedstat"):

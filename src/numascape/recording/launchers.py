@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from numascape.errors import NumascapeError
 
-# No launcher starts more; it also keeps int() from reading very long texts.
+# No launcher starts more. The limit also keeps int() from reading very long texts.
 MAX_RANKS = 1 << 24
 
 

@@ -23,15 +23,16 @@ MAX_RANKS = 12
 """Maximum number of ranks with a page in the file: of each class the representative, the largest
 class first."""
 _LARGEST = 600_000
-"""Maximum number of characters of the page of a rank; it folds pages of memory in this case."""
+"""Maximum number of characters of a rank's page. To fit, a page folds pages of memory."""
 _SMALLEST = 60_000
-"""With less, the figures of a rank are too coarse to show anything."""
+"""With fewer characters, the figures of a rank are too coarse to show anything."""
 
 
 def render_job(job: AnalysedJob, path: Path, source: bool | None = None) -> tuple[int, list[int]]:
-    """Write the page of a job, at most SIZE bytes; its size, and the ranks that have a page in it.
+    """Write the page of a job, at most SIZE bytes.
 
-    `source` is whether source text is shown, None: if the trace was recorded on this system.
+    Returns its size, and the ranks that have a page in it. `source` is whether source text is
+    shown; None: if the trace was recorded on this system.
     """
     template = viewer_page()
     page = job_page(job)

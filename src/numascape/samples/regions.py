@@ -89,7 +89,7 @@ class _Heat:
 
 
 def _heat(seen: Sequence[RegionAccesses]) -> _Heat:
-    """The sum of all times."""
+    """The accesses by address, added up over all times."""
     starts, ends, accesses = (
         np.concatenate([getattr(one, name) for one in seen])
         for name in ("starts", "ends", "accesses")
@@ -155,7 +155,7 @@ def _joined(name: str, frames: Sequence[pl.DataFrame], columns: dict[str, pl.Exp
 
 
 def _heats(seen: Sequence[RegionAccesses], slice_ns: int | None) -> dict[int, _Heat]:
-    """By the number of a time slice, what was accessed in it."""
+    """The accesses in each time slice, by the number of the slice."""
     slices: dict[int, list[RegionAccesses]] = {}
     for one in seen:
         number = 0 if slice_ns is None else min(one.time_ns // slice_ns, MAX_SLICES)

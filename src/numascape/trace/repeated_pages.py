@@ -183,7 +183,7 @@ def _common_pages(accesses: pl.DataFrame, threads: list[int]) -> Floats:
 
 
 def _repeats(common: Floats, size: int) -> bool:
-    """Whether threads in the same place use the same pages, and those of one team other ones."""
+    """Whether threads in the same place use the same pages, and those of one team do not."""
     same = float(common.diagonal(size).mean())
     others = max(float(common.diagonal(distance).mean()) for distance in range(1, size))
     return same >= MIN_COMMON_PAGES and others <= MAX_OTHER_PAGES * same

@@ -113,7 +113,7 @@ def advise(trace: Trace, target: TargetProcess) -> Advice:
 def _machine(living: LivingTrace, target: TargetProcess, threads: Sequence[Thread]) -> Machine:
     """This host with the nodes, memory and CPUs that the process may use.
 
-    The memory of a node is what is free there, and what it holds of the process.
+    The memory of a node is its free memory, and what the process has there.
     """
     host = read_host()
     usable = set(usable_nodes(target))
