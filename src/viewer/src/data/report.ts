@@ -82,7 +82,7 @@ export interface Spans {
   end: Column;
 }
 
-/** How much threads use the same pages: sum over pages of min(accesses of i, accesses of j). */
+/** Use of the same pages by threads: the sum over pages of min(accesses of i, accesses of j). */
 export interface Sharing {
   /** Rows of a matrix, at most 128. */
   groups: number;

@@ -30,7 +30,7 @@ export function nodeColour(index: number, nodes: number, theme: Theme, chroma = 
   return categoryColour(index, nodes, theme, index >= nodes ? 0 : chroma);
 }
 
-/** Colour of a phase; the first one, what is outside all others, is grey when there are several. */
+/** Colour of a phase. If there are several, the first one, outside all others, is grey. */
 export function phaseColour(phase: number, phases: number, theme: Theme): string {
   if (phases === 1) return categoryColour(0, 1, theme, 1);
   if (phase === 0) return hcl(0, 0, theme === "dark" ? 42 : 78).formatHex();

@@ -8,9 +8,9 @@
 
 import type { Matrix } from "./matrix";
 
-/** Pairs of threads that are compared in columns, at most; beyond it columns are sampled. */
+/** Maximum number of pairs of threads to compare in columns; with more, columns are sampled. */
 const PAIRS = 3_000_000;
-/** Threads beyond this are clustered in stretches of neighbours. */
+/** If there are more threads, stretches of neighbours are clustered instead of threads. */
 const MAX_ROWS = 1400;
 /** Weight of being near in the structure, for threads that share nothing. */
 const NEARNESS = 1e-3;
@@ -195,7 +195,7 @@ function merges(alike: Float32Array, items: number): Merge[] {
   return found;
 }
 
-/** Takes `value` out of the first `count` of ascending numbers; how many are left. */
+/** Takes `value` out of the first `count` of ascending numbers; returns how many are left. */
 function without(numbers: Uint32Array, count: number, value: number): number {
   const at = numbers.subarray(0, count).indexOf(value);
   numbers.copyWithin(at, at + 1, count);

@@ -46,7 +46,7 @@ export interface Difference {
   more: ScaleEnd;
 }
 
-/** Per column of the matrices, which both have the same. */
+/** The difference by column. The matrices of both groups have the same columns. */
 export function differenceOf(groupA: Group, groupB: Group, measure: Measure): Difference {
   const x = ownColumns(groupA.matrix);
   const a = groupMeans(groupA, measure, x);
@@ -59,7 +59,7 @@ export function differenceOf(groupA: Group, groupB: Group, measure: Measure): Di
   };
 }
 
-/** Columns by how much the groups differ in them, in all their pages together. */
+/** The columns in which the groups differ most, by the sum over the pages of a column. */
 export function mostDifferent(matrix: Matrix, { a, b }: Difference, most: number): number[] {
   const weight = (c: number) => Math.abs(a[c]! - b[c]!) * matrix.pages[c]!;
   return Array.from(a.keys())
@@ -69,8 +69,8 @@ export function mostDifferent(matrix: Matrix, { a, b }: Difference, most: number
 }
 
 /**
- * How much of both groups' accesses goes to the same pages: 0, nothing in common, to 1, the same
- * distribution.
+ * The part of both groups' accesses that goes to the same pages, from 0 (no page in common) to 1
+ * (the same distribution).
  */
 export function overlap(matrix: Matrix, { a, b }: Difference): number {
   const sum = (means: Float64Array) =>

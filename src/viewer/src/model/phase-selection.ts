@@ -9,7 +9,7 @@ export function chosenPhases(selection: Selection, count: number): readonly numb
   return selection ?? Array.from({ length: count }, (_, phase) => phase);
 }
 
-/** After a click on `phase`: it alone (all, if it was alone), or with `add` the others as well. */
+/** A click selects `phase` alone, or all if it was alone. With `add`, it is added or removed. */
 export function picked(
   selection: Selection,
   phase: number,

@@ -32,7 +32,7 @@ export function FlameGraph(props: Props) {
   const [zoomed, setZoomed] = useState(0);
   const [pointed, setPointed] = useState(0);
   const [taken, setTaken] = useState(0);
-  // The frames may have changed since then: other phases were chosen.
+  // The numbers may be of former frames: the reader may have chosen other phases since.
   const zoom = Math.min(zoomed, frames.length - 1);
   const current = Math.min(pointed, frames.length - 1);
   const shown = useMemo(() => shownFrames(frames, zoom), [frames, zoom]);

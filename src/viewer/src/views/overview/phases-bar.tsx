@@ -18,7 +18,7 @@ interface Props {
   theme: Theme;
 }
 
-/** Along the bottom of the window: when the phases ran, and which of them the page shows. */
+/** Shows at the bottom of the window when the phases ran, and which of them the page shows. */
 export function PhasesBar({ report, selection, onSelect, theme }: Props) {
   const { phases } = report;
   const list = useRef<HTMLDivElement>(null);

@@ -88,7 +88,7 @@ export function usePageState<K extends keyof PageState>(...keys: K[]): Pick<Page
       if (keys.some((key) => state[key] !== shown.current[key])) again(undefined);
     };
     store.listeners.add(listen);
-    // It may have changed since the drawing.
+    // The state may have changed since the drawing.
     listen(store.state);
     return () => void store.listeners.delete(listen);
   }, [store]);

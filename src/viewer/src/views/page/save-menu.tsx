@@ -121,7 +121,7 @@ function useClosing(
   open: boolean,
   setOpen: (open: boolean) => void,
 ): void {
-  // It must be done before the next key.
+  // A layout effect adds the listeners before the next key.
   useLayoutEffect(() => {
     if (!open) return;
     const elsewhere = (event: Event) => {
