@@ -5,7 +5,7 @@
 import type { Cells, Column } from "./report";
 import { readBlock } from "./unpack";
 
-/** Columns of a window: three times those of a wide screen, so that the reader can move. */
+/** Columns of a window. It is twice as wide as the view, so that the reader can move. */
 export const COLUMNS = 4096;
 
 /** Pages first .. end of an entry, in some phases (null: all), in memory lines or accesses. */
