@@ -21,8 +21,8 @@ KERNEL_PAGE_BYTES: Final = mmap.PAGESIZE
 class Watermarks:
     """The watermarks of a node's free memory in bytes, summed over its zones.
 
-    Below `low`, an allocation goes to another node if it may. Below `minimum`, an allocation that
-    may not waits until pages are freed. `reserved` is kept for allocations that need low addresses
+    Below `low`, an allocation goes to another node if it may. If it may not, it waits below
+    `minimum` until pages are freed. `reserved` is kept for allocations that need low addresses
     (lowmem_reserve).
     """
 

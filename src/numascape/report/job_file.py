@@ -20,8 +20,7 @@ from numascape.trace import Trace
 from numascape.trace.job import part_folder
 
 MAX_RANKS = 12
-"""Maximum number of ranks with a page in the file: of each class the representative, the largest
-class first."""
+"""Maximum number of ranks with a page in the file. They represent classes, also of outliers."""
 _LARGEST = 600_000
 """Maximum number of characters of a rank's page. To fit, a page folds pages of memory."""
 _SMALLEST = 60_000

@@ -3,7 +3,7 @@ import type { Theme } from "../../model/page-state";
 import { nodeColour } from "../../draw/node-colour";
 import * as show from "../../model/format";
 
-/** Most nodes whose numbers are also written. */
+/** Maximum number of nodes whose numbers are also written. */
 export const MAX_WRITTEN_NODES = 4;
 
 export interface NodeShare {

@@ -19,7 +19,7 @@ interface Store {
 
 const Context = createContext<Store | undefined>(undefined);
 
-/** Browsers allow some 200 changes of the address in 30 s. */
+/** In ms. Browsers allow some 200 changes of the address in 30 s. */
 const BETWEEN_ADDRESSES = 200;
 
 interface Props {
