@@ -48,10 +48,10 @@ class Counters:
 class NodeMemory:
     """A node's memory in bytes; unknown values are 0, and unknown groups of values None.
 
-    `cache` is page cache of files on disks. Of it, `dirty` must be written before it can be freed,
-    `mapped` is in use by programs, and `clean`, the rest, can be freed at once. `shared` is tmpfs
-    and shared memory: it looks like cache, but is only freed when it is deleted. `huge_free` is the
-    unused part of the huge pages.
+    `cache` is page cache of files on disks. Its part `dirty` must be written before it can be
+    freed, and its part `mapped` is in use by programs. `clean`, the rest, can be freed at once.
+    `shared` is tmpfs and shared memory: it looks like cache, but is only freed when it is deleted.
+    `huge_free` is the unused part of the huge pages.
     """
 
     node: int

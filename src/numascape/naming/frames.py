@@ -32,8 +32,8 @@ class CallFrame(Protocol):
 
 _Frame = TypeVar("_Frame", bound=CallFrame)
 
-# Patterns are texts here: `re` compiles a pattern when it is first used, and keeps it. Most programs
-# need few patterns. To compile all takes longer than to name the structures of a small program.
+# Patterns are texts here: `re` compiles a pattern when it is first used, and keeps it. Most
+# programs need few of them. Compiling all takes longer than naming a small program's structures.
 
 _LIBRARY_FUNCTION = (
     r"std::|__gnu_cxx::|operator (new|delete)\b|__cxa_|_gfortran_|_Znwm|_Znam"

@@ -42,7 +42,7 @@ class StructureResult:
 
     @property
     def share(self) -> float | None:
-        """The share of the touched pages that were where planned; None if none was touched."""
+        """The share of the touched pages that were on planned nodes; None if none was touched."""
         touched = self.right + self.elsewhere
         return self.right / touched if touched else None
 

@@ -7,7 +7,7 @@ The time of a phase is the longest of these times:
 - of each link between nodes, for its traffic;
 - of each thread, and of the cores that threads share, to execute accesses and to wait for lines.
 
-Waiting takes longer if memory is busier. How busy memory is depends on the time of the phase. The
+Waiting takes longer if memory is busier, and memory is less busy if the phase takes longer. The
 time at which both agree is found by bisection. docs/prediction.md derives the model and gives its
 sources.
 """
@@ -69,8 +69,8 @@ class Prediction:
     `traffic` is in bytes: the row is the node of the CPU, the column the node of the memory, in the
     order of `nodes`. `variants` are the seconds with each variation; the first has none.
     `extra_bytes` is the memory of copies. `structure_pages` (structures x nodes) is the number of
-    pages of each structure on each node, if it was asked for. Of the `copied` structures, each node
-    has a copy instead. `all_threads` is the sum of the seconds that each thread needs.
+    pages of each structure on each node, if it was asked for. Each node has a copy of the `copied`
+    structures instead. `all_threads` is the sum of the seconds that each thread needs.
     """
 
     label: str
@@ -183,7 +183,7 @@ def predicted_seconds(
 
 
 def _bytes_of_copies(demand: Demand, placement: RunPlacement) -> int:
-    """The bytes of a node's copies whose making takes time."""
+    """The bytes of a node's copies, if making them takes time."""
     return 0 if placement.copies_are_free else bytes_of_copy(demand, placement.copied)
 
 

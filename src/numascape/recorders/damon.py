@@ -73,7 +73,7 @@ class Monitor:
         return self._cpu_s() / max(time.monotonic() - self._began, 1e-3)
 
     def check_less_often(self) -> None:
-        """Keep the cost below `MAX_COST`, if it is above it. The kernel begins with new regions."""
+        """Check less often if the cost exceeds `MAX_COST`. The kernel begins with new regions."""
         times = min(math.ceil(self.cost() / MAX_COST), _MAX_SAMPLE_US // self.sample_us)
         if times <= 1:
             return

@@ -45,7 +45,7 @@ from numascape.trace.host import this_host
 from numascape.trace.info import TraceInfo
 
 _INTERVAL_S = 0.05
-# The share of a CPU for looks at mappings and threads, because a process may have very many.
+# The share of a CPU for reading mappings and threads, because a process may have very many.
 _LOOKING = 0.01
 # The events; the second is for hinting faults of the kernel's NUMA balancing, and samples.
 _EVENTS = ("page-faults", "sampled")

@@ -57,5 +57,5 @@ class RecordRequest:
 
     @property
     def shows_status(self) -> bool:
-        """Whether a terminal shows what was counted so far. That of a job is of all its ranks."""
+        """Whether a terminal shows what was counted so far; not in a job, whose ranks share one."""
         return not self.quiet and self.launch is None

@@ -203,8 +203,8 @@ class OnMachine:
     """The parts of the page that differ if the reader chooses another machine.
 
     ``threads`` (T) has the CPUs and nodes of each thread, ``readings`` (S) the text about each
-    structure. Of ``line_traffic``, ``accesses``, ``local`` and so on count cache lines; None if the
-    run was recorded without a model of the caches.
+    structure. The columns of ``line_traffic`` count cache lines; it is None if the run was recorded
+    without a model of the caches.
     """
 
     machine: dict[str, Any]

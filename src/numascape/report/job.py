@@ -34,7 +34,7 @@ MAX_ROWS = 200
 
 @dataclass(frozen=True)
 class RankColumns:
-    """The ranks, ascending. `status` is the exit status + 1, so that 0 is an end not seen.
+    """The ranks, ascending. `status` is the exit status + 1; 0: the end was not seen.
 
     `place` and `group` are indices into the places and the classes of the page.
     """

@@ -34,7 +34,7 @@ Pages = Callable[[Part], tuple[Numbers, npt.NDArray[np.int32]]]
 def first_regions(parts: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, int]]:
     """At most `limit` regions that hold all parts (start, end); ascending, as the parts are.
 
-    The largest parts are regions of their own. Of the others, neighbours are one region: those with
+    The largest parts are regions of their own. Neighbours among the others are joined: those with
     the smallest sum of sizes and gaps first.
     """
     regions = list(parts)

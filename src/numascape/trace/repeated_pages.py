@@ -44,8 +44,8 @@ _MAX_CYCLE: Final = 256
 
 _PAGES: Final = 4096
 _STEPS: Final = 1 << 31
-"""Largest number of pages, and of steps to compare them for all pairs of threads. Of more pages,
-some are taken that are evenly spread."""
+"""Largest number of pages, and of steps to compare them for all pairs of threads. If there are more
+pages, some of them are taken, evenly spread."""
 
 Floats = npt.NDArray[np.float64]
 
