@@ -8,7 +8,7 @@ import type { Entry } from "./matrices";
 
 const pages = (count: number) => Array.from({ length: count }, () => 1);
 
-/** Threads whose part of 64 pages, `team` of them on the same one, is given by `partOf`. */
+/** Each thread uses the four pages of its part, as `partOf` says; `team` threads have one part. */
 function teams(threads: number, team: number, partOf: (thread: number) => number) {
   const parts = threads / team;
   const cells: Entry[] = [];

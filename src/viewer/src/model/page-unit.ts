@@ -133,7 +133,7 @@ function foldTouches(rows: FirstTouchRows, columnOf: Uint32Array, threads: numbe
   return { rowBegin, column, pages, place };
 }
 
-/** Touched columns that `row` threads share: how many have one user, and how many have several. */
+/** How many columns have one user, and how many have several. */
 export function sharedColumns(matrix: Matrix): { single: number; shared: number } {
   const users = new Uint32Array(matrix.start.length);
   const { rowBegin, column } = matrix.accesses;
