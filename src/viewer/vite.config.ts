@@ -29,7 +29,7 @@ export default defineConfig({
   esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
   build: { target: "es2022", outDir: "dist", cssCodeSplit: false, assetsInlineLimit: 1 << 24 },
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), allowOwnScript()],
-  // The tests leave nothing behind in a module, so files share a thread with all that it has loaded.
+  // The tests leave nothing behind in a module, so test files share threads and loaded modules.
   // On a busy machine, a test may take any time.
   test: {
     include: ["test/**/*.test.ts"],

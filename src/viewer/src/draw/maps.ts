@@ -115,7 +115,7 @@ export function drawGreyStrip(surface: Surface, strip: Strip, rows: number): voi
   context.putImageData(image, 0, 0);
 }
 
-/** 0 below a fifth of the accesses, 1 from four fifths on. */
+/** How clearly a share dominates: 0 below a fifth of the accesses, 1 from four fifths on. */
 function dominance(share: number): number {
   return Math.max(0, Math.min(1, (share - 0.2) / 0.6));
 }

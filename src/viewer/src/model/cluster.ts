@@ -101,7 +101,7 @@ function sampled(users: Uint32Array): Uint8Array {
   return chosen;
 }
 
-/** Symmetric, items x items. */
+/** How alike each pair of items is: symmetric, items x items. */
 function likeness(
   matrix: Matrix,
   itemOf: Int32Array,
@@ -133,7 +133,7 @@ function likeness(
   return alike;
 }
 
-/** 0 .. count - 1 so that any first part is spread evenly over all. */
+/** The numbers 0 .. count - 1 in an order in which any first part is spread evenly over all. */
 function* spread(count: number): Generator<number> {
   let step = Math.max(1, Math.round(count * 0.618));
   while (step > 1 && divisor(step, count) > 1) step--;

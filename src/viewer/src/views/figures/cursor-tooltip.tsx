@@ -69,7 +69,7 @@ export function CursorTooltip({ data, view, cursor }: Props) {
   );
 }
 
-/** Nothing beside a larger structure, or a run with more threads. */
+/** The cell at the pointer; undefined if the view is larger than the structure or the run. */
 function cellUnder({ matrix, threads }: FigureData, view: Viewport, cursor: Cursor) {
   const x = view.x0 + cursor.x * (view.x1 - view.x0);
   const y = view.y0 + cursor.y * (view.y1 - view.y0);

@@ -20,7 +20,7 @@ export function JobHeader({ job: { about } }: { job: Job }) {
 
 export function JobFacts({ job: { about } }: { job: Job }) {
   const touches = about.counts.join() === "first touches";
-  // The first three sentences are what the facts say.
+  // The facts below say the same as the first three sentences.
   const notes = about.sentences.slice(3);
   return (
     <section aria-label="The job">

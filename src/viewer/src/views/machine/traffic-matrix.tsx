@@ -5,7 +5,7 @@ import { factorText, pairOf } from "../../model/node-distance";
 import type { NodeTraffic } from "../../model/traffic";
 import { isDense, matrixClass } from "./matrix-size";
 
-/** As in the drawing. */
+/** Names of uncertain nodes, for the same nodes as in the drawing. */
 const UNCERTAIN = { threads: "ran on several nodes, or unknown", pages: "on an unknown node" };
 
 interface Props {
