@@ -18,8 +18,7 @@ the accesses to memory that several threads use."""
 
 MIN_SHARED_PAGES = 16
 """At or above this number of pages of a structure, its accesses count as those to memory that
-several threads use: twice the first cache of a core. Caches answer nearly all accesses to smaller
-ones."""
+several threads use: twice the first cache of a core. Caches serve smaller ones."""
 
 MIN_COMPARED_SHARE = 0.25
 """The accesses of a structure are compared with those to memory that several threads use, but with
@@ -69,8 +68,7 @@ must be repeated in every copy."""
 
 MIN_INITIAL_BYTES = 4
 """At or above this number of bytes per write of the thread that touched the structure first, these
-writes are its initialisation, and no part of the work. It is the smallest usual element of a large
-array."""
+writes are its initialisation, not work. It is the smallest usual element of a large array."""
 
 MAX_PARALLEL_SHARE = 0.95
 """Largest share of a structure's accesses in a phase by one thread, for the phase to count as work
@@ -152,8 +150,7 @@ these pages show whether the threads have separate parts: they are then most of 
 
 MAX_SHARED_LINES = 0.25
 """Share of a page's lines that several threads use, up to which the page holds separate parts of
-threads. Parts of 512 bytes that begin anywhere have a line in common with the next one at every
-eighth line."""
+threads. Parts of 512 bytes that begin anywhere share every eighth line with the next one."""
 
 MIN_WRITERS = 2
 """At or above this number of threads that write a page in the work, its lines show whether they
@@ -166,8 +163,7 @@ whether threads share lines. With this number, chance gives less than a quarter 
 
 MAX_LINE_OVERLAP = 0.25
 """If samples saw two threads in the same line at most this many times as often as by chance, each
-thread has its own parts of a page. Parts of 512 bytes that begin anywhere share one line of
-eight."""
+thread has its own parts of a page. Parts of 512 bytes that begin anywhere share every eighth."""
 
 MIN_BYTE_PAIRS = 3.0
 """Smallest number of times that samples would see two threads on the same bytes of a line by
@@ -175,8 +171,7 @@ chance, to decide whether they use the same bytes. With this number, chance give
 5 % of all cases (Poisson)."""
 
 MIN_LINE_OVERLAP = 0.5
-"""The same ratio, at or above which threads share the lines of a page, although their shares of
-pages are regular."""
+"""The same ratio: from here on threads share a page's lines, however regular their shares are."""
 
 MIN_HOME_SHARE = 0.25
 """At or above this share of a thread's accesses to a structure in one cache line, samples show all
@@ -271,8 +266,7 @@ a quarter of the page's words. A schedule or a queue gives a thread a larger par
 MAX_PAGE_WEIGHT = 4.0
 """Accesses to a page, over those to the median page, up to which they count where chance is judged.
 A page with very many accesses has control data or a popular entry, and is not like the others. The
-same for data that passes from one thread to another: the head and the tail of a ring are on one
-page."""
+same for data that passes between threads: the head and the tail of a ring are on one page."""
 
 MIN_INNER_SHARE = 0.1
 """At or above this share of the accesses on pages between the ends of instances, these pages are

@@ -231,7 +231,7 @@ def test_parts_in_turn_are_false_sharing_of_pages() -> None:
     (finding,) = [f for f in findings_of(subject.run) if f.kind is Kind.PAGE_FALSE_SHARING]
     assert finding.fixes[0].remedy is Remedy.DIVIDED
     assert finding.fixes[0].text.startswith("Put the parts of one thread together")
-    assert "about 2." in finding.why
+    assert "About 2." in finding.why
 
 
 def test_the_threads_of_a_group_are_predicted_on_one_node() -> None:
