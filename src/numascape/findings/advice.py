@@ -187,7 +187,7 @@ def use_contiguous_parts(subject: Subject) -> str:
     """Advise giving each thread a contiguous part of the work."""
     if _python_array(subject) is not None:
         return python_advice.use_contiguous_parts()
-    schedule, used = subject.schedule, subject.used_at
+    schedule, used = subject.schedule or subject.region_loop, subject.used_at
     if subject.in_tasks:
         where = f" at {_bare(subject.worked_in)}" if subject.worked_in else ""
         return (
@@ -208,6 +208,8 @@ def use_contiguous_parts(subject: Subject) -> str:
             "order of the iterations, so that each thread works on its own contiguous part."
         )
     where = f" {used}" if used else " the loop that works on it"
+    if subject.worked_in is not None and subject.is_used_in_call:
+        where = f" how the parallel region at {_bare(subject.worked_in)} divides the work,"
     kind = (
         "one block of consecutive iterations (schedule(static))"
         if subject.run.openmp

@@ -45,6 +45,8 @@ _POOL = re.compile(
     r"\bstd::(?:async|execution::par)\b|\b(?:tbb|rayon|taskflow)::|\basio::(?:post|thread_pool)\b"
 )
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
+_FUNCTION_ENDS = re.compile(r"\}|\s*end\s*(subroutine|function|program)\b", re.IGNORECASE)
+"""In C and C++, the brace at the start of a line."""
 _COMMENT = re.compile(r"\s*(?://|\*|/\*|!)")
 _ABOVE = 6
 """Number of lines directly above a loop that may belong to its directive."""
@@ -156,6 +158,25 @@ class Sources:
             if directive and _STARTS.search(directive.group(1)):
                 return None  # the loops above it are of other regions
         return None
+
+    def whole_loop(self, region: Place | None) -> Schedule | None:
+        """The schedule of a region that is one divided loop, as `parallel for` makes it."""
+        directives = self._directives(region)
+        if region is None or not directives:
+            return None
+        text, clause = directives[0]
+        is_loop = _PARALLEL.search(clause) and _DIVIDES.search(clause)
+        return _read(text, region, region.line) if is_loop else None
+
+    def is_called(self, place: Place | None, region: Place | None) -> bool:
+        """Whether the place is in another function than the region, which calls this function."""
+        if place is None or region is None or not place.line or not region.line:
+            return False
+        if place.file != region.file or place.line < region.line:
+            return True
+        lines = self.files.lines(place.file) if self.files else None
+        between = (lines or [])[region.line - 1 : place.line - 1]
+        return any(_FUNCTION_ENDS.match(line) for line in between)
 
     def has_only_tasks(self, region: Place | None) -> bool:
         """Whether the region has tasks or sections, and no loop that threads divide."""

@@ -296,6 +296,16 @@ class Subject:
         return None if self.main_phase is None else self.run.region(self.main_phase)
 
     @cached_property
+    def region_loop(self) -> Schedule | None:
+        """The schedule of its parallel region, if the region is one loop that threads divide."""
+        return self.run.sources.whole_loop(self.worked_in)
+
+    @property
+    def is_used_in_call(self) -> bool:
+        """Whether the work is in a function that the parallel region calls."""
+        return self.run.sources.is_called(self.used_at, self.worked_in)
+
+    @cached_property
     def touched_at(self) -> Place | None:
         """The loop or line that touched most of its pages first."""
         allocated = (self.row["function"], self.row["file"], self.row["line"])

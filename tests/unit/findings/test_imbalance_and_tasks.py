@@ -58,10 +58,14 @@ def test_threads_do_not_wait_for_those_of_an_earlier_stage(together: bool, found
     assert bool(load_imbalance.diagnose(run)) is found
 
 
-def with_source(run: Run, schedule: Schedule | None, *, dynamic: bool = False) -> Run:
+def with_source(
+    run: Run, schedule: Schedule | None, *, dynamic: bool = False, called: bool = False
+) -> Run:
     found = SimpleNamespace(
         busiest=lambda _: AT,
-        schedule=lambda _: schedule,
+        schedule=lambda _: None if called else schedule,
+        whole_loop=lambda _: schedule if called else None,
+        is_called=lambda *_: called,
         has_dynamic_loop=lambda _: dynamic,
         deals_out_tasks=lambda _: False,
         waits=lambda *_: False,
@@ -91,6 +95,20 @@ def test_a_dynamic_schedule_balances_time(
     if findings:
         assert findings[0].why.startswith("The threads do unequal work. Thread 1 makes 1.8 times")
         assert findings[0].place == AT
+
+
+def test_a_region_divides_the_work_of_the_functions_that_it_calls() -> None:
+    region = Place("all", "/src/all.c", 30)
+    run = with_source(uneven(), Schedule(region, "static", ""), called=True)
+    (finding,) = load_imbalance.diagnose(run)
+    assert finding.place == region
+    assert finding.fixes[0].text.startswith("The loop at all.c:30 has schedule(static). Use")
+    assert not load_imbalance.diagnose(
+        with_source(uneven(), Schedule(region, "dynamic", ""), called=True)
+    )
+    run = with_source(uneven(), None, called=True)
+    (finding,) = load_imbalance.diagnose(run)
+    assert finding.place == run.region(0)  # not the function with most of the accesses
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,8 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         worked_in=known.pop("worked_in", None),
         in_tasks=known.pop("in_tasks", False),
         schedule=known.pop("schedule", None),
+        region_loop=known.pop("region_loop", None),
+        is_used_in_call=known.pop("is_used_in_call", False),
         initial_loop=known.pop("initial_loop", None),
         whole=whole,
         name=known.pop("name", "grid->vx"),
@@ -336,6 +338,17 @@ def test_contiguous_parts_depend_on_the_schedule(kind: str, chunk: str, start: s
     advice = use_contiguous_parts(subject(used=place, schedule=Schedule(place, kind, chunk)))
     assert advice.startswith(start)
     assert ("one block of consecutive iterations" in advice) == (kind == "auto")
+
+
+def test_the_advice_is_about_the_loop_that_threads_divide() -> None:
+    inner, region = Place("dist", "/src/b.c", 3, True), Place("all, region", "/src/b.c", 30)
+    loop = Schedule(region, "static", "4")
+    called = subject(used=inner, worked_in=region, region_loop=loop, is_used_in_call=True)
+    assert use_contiguous_parts(called).startswith("Change schedule(static, 4) at b.c:30 to")
+    called = subject(used=inner, worked_in=region, is_used_in_call=True)
+    assert use_contiguous_parts(called).startswith(
+        "Change how the parallel region at b.c:30 divides the work, so that each thread works on"
+    )
 
 
 def test_tasks_become_a_loop_that_always_divides_alike() -> None:

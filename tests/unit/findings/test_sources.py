@@ -297,3 +297,55 @@ def test_the_range_of_a_divided_loop_moves_with_an_outer_loop(
     assert sources.moving_range(Place("eliminate", file, 0)) is None
     assert sources.moving_range(Place("eliminate", file + "?", 4)) is None
     assert sources.moving_range(None) is None
+
+
+CALLED = """\
+static double dist(const double *a, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += a[i];
+  return sum;
+}
+void all(double *a, int n) {
+#pragma omp parallel for schedule(static, 8) \\
+    private(n)
+  for (int i = 0; i < n; i++) {
+    a[i] = dist(a, i);
+  }
+#pragma omp parallel
+  { a[0] = dist(a, 3); }
+}
+static double late(const double *a) { return a[0]; }
+"""
+
+
+@pytest.mark.parametrize(("line", "chunk"), [(7, "8"), (9, None), (12, None), (3, None)])
+def test_a_region_may_be_one_divided_loop(written: Written, line: int, chunk: str | None) -> None:
+    sources, file = written(CALLED)
+    region = Place("all", file, line)
+    found = sources.whole_loop(region)
+    expected = None if chunk is None else Schedule(region, "static", chunk)
+    assert found == expected
+    assert sources.whole_loop(None) is None
+    assert Sources(None).whole_loop(region) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "called"), [(3, True), (7, False), (10, False), (13, False), (15, True), (0, False)]
+)
+def test_work_may_be_in_a_function_that_the_region_calls(
+    written: Written, line: int, called: bool
+) -> None:
+    sources, file = written(CALLED)
+    region = Place("all", file, 7)
+    assert sources.is_called(Place("f", file, line), region) is called
+    assert sources.is_called(Place("f", "/other.c", 8), region)
+    assert not sources.is_called(None, region)
+    assert not sources.is_called(region, None)
+
+
+def test_fortran_ends_its_procedures_with_a_line(written: Written) -> None:
+    sources, file = written("!$omp parallel do\nx = 1\n  END SUBROUTINE f\nsubroutine g\ny = 2\n")
+    region = Place("f", file, 1)
+    assert [sources.is_called(Place("g", file, line), region) for line in (2, 3, 5)] == [
+        False, False, True,
+    ]  # fmt: skip

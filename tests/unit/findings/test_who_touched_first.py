@@ -75,6 +75,8 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         looked_up=False,
         uses_single_entries=False,
         schedule=None,
+        region_loop=None,
+        is_used_in_call=False,
         foreign=75,
         touched_bytes=99,
         **known,

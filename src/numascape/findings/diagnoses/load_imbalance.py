@@ -137,8 +137,10 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     behind = tuple(int(t) for t in threads[counts > counts.mean()])
     name = run.trace.phases["name"][phase]
     lines = run.trace.source_lines.filter(pl.col("phase") == phase)
-    place = run.sources.busiest(lines)
-    schedule = run.sources.schedule(place)
+    place, region = run.sources.busiest(lines), run.region(phase)
+    schedule = run.sources.schedule(place) or run.sources.whole_loop(region)
+    if run.sources.is_called(place, region):
+        place = region  # its caller divides the work
     if schedule is not None and schedule.kind not in ("", "static"):
         return None  # a dynamic schedule balances time: fewer accesses do not mean less work
     if schedule is None and run.has_dynamic_loop(phase):
