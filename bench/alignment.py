@@ -21,7 +21,7 @@ OFFSETS: Final = (0, 1, 12)
 
 
 def measured(writes: bool, rounds: int) -> dict[int, tuple[float, float]]:
-    """CPU seconds of the native and of the recorded run by offset: medians."""
+    """The median CPU seconds of native and of recorded runs, by offset."""
     native: dict[int, list[float]] = {offset: [] for offset in OFFSETS}
     recorded: dict[int, list[float]] = {offset: [] for offset in OFFSETS}
     for _ in range(rounds):

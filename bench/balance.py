@@ -51,7 +51,7 @@ def cases(matrices: list[Path]) -> list[tuple[str, TaskGraph]]:
 
 
 def dominating(problem: Problem, theirs: Cores) -> Balanced:
-    """Our mapping with fewest migrations within another's imbalance and communication."""
+    """Our mapping with fewest migrations that is no worse in imbalance and communication."""
     start = problem.relabel(theirs)
     bound = problem.measure(start)
     options = Options(
@@ -75,7 +75,7 @@ def fewest_migrations(graph: TaskGraph, cores: int, imbalance: float) -> int:
 
 
 def compared(name: str, graph: TaskGraph) -> ResultTable:
-    """Each balancer, and our result within its imbalance and communication cost."""
+    """Each balancer, and our result that is no worse in imbalance and communication cost."""
     problem = Problem(graph, target_of_machine(open_machine("numa32")))
     now = problem.measure(graph.core)
     rows: list[list[str | float | None]] = [
@@ -135,7 +135,7 @@ def timed(problem: Problem, algorithm: str, rounds: int) -> tuple[float, float]:
 
 
 def scale_table(side: int) -> ResultTable:
-    """200 tasks on 32 cores many times, and a mesh with more distant messages on 8192 cores."""
+    """Times for 200 tasks on 32 cores, and for a mesh with distant messages on 8192 cores."""
     rows: list[list[str | float | None]] = []
     small = Problem(graph_of("lb_test", 32, 0), target_of_machine(open_machine("numa32")))
     wall, _ = timed(small, "numalb", 1001)
@@ -186,7 +186,7 @@ def main(
         console.print(f"{name}: {', '.join([*BASELINES, *rivals.installed()])}")
         tables.append(compared(name, graph))
     tables.append(scale_table(side))
-    # Times are only good if the machine is idle.
+    # Times are meaningful only if the machine is idle.
     about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
     publish("balance", about, tables, write)
     if write:

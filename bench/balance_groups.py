@@ -42,7 +42,7 @@ def with_memory(graph: TaskGraph, target: Target) -> tuple[TaskGraph, Target]:
 
 
 def rows(graph: TaskGraph, target: Target, groups: int, flat: bool) -> list[Row]:
-    """Balanced by groups, and with `flat` also at once."""
+    """The results of balancing by groups and, with `flat`, also of all tasks together."""
     limited = "" if not len(target.core_memory) else ", memory limited"
     size = f"{graph.tasks} tasks, {graph.messages} messages, {target.cores} cores on "
     now = Problem(graph, target).measure(graph.core)
@@ -70,7 +70,7 @@ def main(
     nodes: Annotated[int, typer.Option(min=32, help="For the large mesh, of 8 cores.")] = 2048,
     write: Annotated[bool, typer.Option(help="Write bench/results/balance_groups.*.")] = True,
 ) -> None:
-    """Balance one mesh at once and by groups, and a large one by groups."""
+    """Balance one mesh as a whole and by groups, and a large mesh by groups."""
     begin = time.perf_counter()
     small, target = uneven_mesh(512, 512), flat_target(64, 8, 2.5)
     found = rows(small, target, 8, flat=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures repeated short attaches: what each costs, and what their counts tell of the whole run.
+"""Measures repeated short attaches: their cost, and what their counts say about the whole run.
 
 The first table is the cost of one attach to processes that only wait, so that all CPU time of the
 process is the recorder's. The second table runs programs natively and with attaches in turn.
@@ -45,8 +45,9 @@ console = Console(stderr=True)
 
 @dataclass(frozen=True)
 class Burst:
-    """One attach. `overhead_s` is the wall time beyond the asked time, `helper_s` the CPU time of
-    numascape-attach, `cpu_s` that of the process from before the attach until after the release.
+    """One attach. `overhead_s` is the wall time beyond the requested time. `helper_s` is the CPU
+    time of numascape-attach. `cpu_s` is the CPU time of the process from before the attach until
+    after the release.
     """
 
     overhead_s: float
@@ -59,13 +60,13 @@ class Burst:
 def cpu_seconds(pid: int) -> float:
     """CPU seconds of all threads that a process has had; 0 if it has ended."""
     try:
-        return time.clock_gettime(~pid << 3 | 2)  # clock_getcpuclockid(3), which Python has not
+        return time.clock_gettime(~pid << 3 | 2)  # clock_getcpuclockid(3); Python does not offer it
     except OSError:
         return 0.0
 
 
 def attach(pid: int, seconds: float) -> Burst | None:
-    """Attach for so long; None if the process ended before or while it was recorded."""
+    """Attach for this time; None if the process ended before or while it was recorded."""
     home = installed_file("_recorder")
     with tempfile.TemporaryDirectory() as folder:
         options = client_options(RecordOptions())
@@ -144,7 +145,7 @@ def observed(program: Program, seconds: float, every: float) -> tuple[float, lis
 
 
 def exact(program: Program) -> int:
-    """All accesses of a run."""
+    """The number of all accesses of a run."""
     home = installed_file("_recorder")
     with tempfile.TemporaryDirectory() as folder:
         launch = [
@@ -158,7 +159,7 @@ def exact(program: Program) -> int:
 
 
 def whole_run(bursts: list[Burst], cpu_s: float) -> tuple[float, float]:
-    """All accesses by the share of the CPU time, and the jackknife's standard error over bursts."""
+    """An estimate of all accesses, from the CPU time of the bursts, and its standard error."""
 
     def scaled(some: list[Burst]) -> float:
         return sum(b.accesses for b in some) / sum(b.cpu_s for b in some) * cpu_s
@@ -227,7 +228,7 @@ def main(
     every: Annotated[float, typer.Option(min=0.1, help="One burst in so many seconds.")] = 1.0,
     write: Annotated[bool, typer.Option(help="Write bench/results/bursts.md and .json.")] = True,
 ) -> None:
-    """Measure what attaching in bursts costs, and how far its counts tell of the whole run."""
+    """Measure the cost of attaching in bursts, and how well the counts describe the whole run."""
     try:
         build()
         tables = [cost_table(attaches), runs_table(rounds, seconds, every)]

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
-# Sends so many requests to memcached, ten at a time.
+# Sends the given number of requests to memcached, ten at a time.
 ASKS: Final = """
 import socket, sys
 with socket.socket(socket.AF_UNIX) as connection:
@@ -26,7 +26,7 @@ with socket.socket(socket.AF_UNIX) as connection:
         for _ in range(10):
             assert stream.readline() == b"STORED\\r\\n"
 """
-# Touches new memory, and gives it back. With an argument, it has so many mappings beside that.
+# Touches new memory, and gives it back. The argument is the number of its other mappings.
 TOUCHES: Final = """
 import mmap, sys
 rights = (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of recorded programs that numascape-cc built, over that of clang's builds.
+"""Compares the CPU time of recorded programs that numascape-cc built with that of clang's builds.
 
 Also measures how much longer compiling takes. Runs alternate, as in overhead.py.
 """

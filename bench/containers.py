@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of loops over segmented vectors, next to the plain loop over a std::vector.
+"""Compares the CPU time of loops over segmented vectors with a plain loop over a std::vector.
 
 All variants of a kernel run in turn in each round, in one process, and the programs of both
 compilers take turns, too, so that other load on the machine affects all of them. A ratio is the
-median over the rounds. A plain loop is compiled by the same compiler as what is compared with it.
+median over the rounds. A plain loop is compiled by the same compiler as the loops that are compared
+with it.
 """
 
 import re
@@ -139,7 +140,7 @@ def tables_of(
 
 
 def small_vectors(programs: dict[str, Path], rounds: int) -> ResultTable:
-    """What 100 doubles cost: not the work on them, but starting it, and getting memory."""
+    """The cost of getting memory for 100 doubles, and of starting work on them."""
     times: dict[str, dict[str, list[float]]] = {}
     for name, program in [*programs.items()] * TURNS:
         command = [str(program), str(max(1, rounds // TURNS))]

@@ -123,7 +123,7 @@ def _convert(version: Version, recording: Path, folder: Path) -> tuple[float, fl
 
 
 def _differences(one: Path, other: Path) -> str:
-    """The tables that differ. Of estimated lines, counts may differ by rounding."""
+    """The tables that differ. The counts of estimated lines may differ by rounding."""
     found = []
     for path in sorted(one.glob("*.parquet")):
         left, right = pl.read_parquet(path), pl.read_parquet(other / path.name)
@@ -216,7 +216,7 @@ def _measure_whole(
 
 def _versions(against: str | None) -> Callable[[Path], list[Version]]:
     def versions(folder: Path) -> list[Version]:
-        # As for a user: the modules of Python are compiled once.
+        # As for a user, the modules of Python are compiled only once.
         own = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         own |= {
             "NUMASCAPE_CACHE": str(folder / "cache"),

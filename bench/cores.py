@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how recordings, and algorithms on segmented vectors, scale with CPUs.
 
-The work is the same for each number of threads. Native and recorded runs alternate. A recorder that
-lets threads wait for each other has ratios that grow with the threads. Needs a machine with as many
-CPUs as threads.
+The work is the same for each number of threads. Native and recorded runs alternate. If a recorder
+makes threads wait for each other, its ratios grow with the number of threads. The benchmark needs a
+machine with as many CPUs as threads.
 """
 
 import os
@@ -135,7 +135,7 @@ def recorder_table(kind: str, numbers: list[int], rounds: int) -> ResultTable:
 
 
 def worker_table(numbers: list[int], rounds: int) -> ResultTable:
-    """Wall times of parallel algorithms, in a process that may use so many CPUs."""
+    """Wall times of parallel algorithms, in a process that may use this number of CPUs."""
     allowed = sorted(os.sched_getaffinity(0))
     times: dict[int, dict[tuple[str, str], list[float]]] = {}
     for cpus in numbers:

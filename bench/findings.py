@@ -18,14 +18,14 @@ console = Console(stderr=True)
 
 
 class Chosen(str, Enum):
-    """Which labelled programs."""
+    """The set of labelled programs that is measured."""
 
     OWN = "own"
     BLIND = "blind"
 
     @property
     def folder(self) -> Path:
-        """Their sources."""
+        """The folder of their sources."""
         return BLIND if self is Chosen.BLIND else PROGRAMS
 
     def groups(self, results: list[Outcome]) -> list[tuple[str, list[Outcome]]]:
@@ -120,7 +120,7 @@ all; other such findings do not count there, neither as right nor as wrong.
 
 
 def table_of_first_looks() -> ResultTable:
-    """What was right at the first look at each set."""
+    """The results of the first look at each set."""
     return ResultTable(
         "First looks: programs that the authors of Numascape did not have",
         ["set", "its author knew", "programs", "right", "wrong", "missed", *SCORES],

@@ -106,7 +106,7 @@ def main(
             console.print(report(program, number, found), markup=False, end="")
             done = at + len(program.blocks)
             console.print(f"{done} blocks, {wrong} differ, {time.monotonic() - begin:.0f} s")
-            if write:  # also what a run that is ended early has done
+            if write:  # also after a run that was ended early
                 write_run(begun, recorder, f"{seed}-{number}", done, wrong)
     raise typer.Exit(1 if wrong else 0)
 

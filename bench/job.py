@@ -38,7 +38,7 @@ WORKERS = 2
 
 
 def write_ranks(folder: Path, size: int, *, sums: bool) -> float:
-    """Write the job, with the sums of each rank if asked for; return the MB of its parts.
+    """Write the job, with the sums of each rank if wanted; return the size of its parts in MB.
 
     Only WRITTEN ranks are computed. The files of the others are links to theirs, because writing
     thousands of traces takes longer than all that is measured.
@@ -165,7 +165,7 @@ def cpu_seconds(processes: Sequence[subprocess.Popen[bytes]]) -> float:
     """CPU seconds of these processes and their children until now."""
     seconds = 0.0
     for parent in processes:
-        # Of any thread: a worker of Dask is started by a thread of the process that watches it.
+        # The children of all threads: a thread of the watching process starts a worker of Dask.
         lists = [path.read_text() for path in Path(f"/proc/{parent.pid}/task").glob("*/children")]
         for pid in (parent.pid, *map(int, " ".join(lists).split())):
             seconds += cpu_s_so_far(pid) or 0.0
@@ -190,7 +190,7 @@ def engine_rows(size: int, *, sums: bool) -> list[Row]:
         rows.append(["Dask", size, kind, cpu, cpu / local.cpu_s, dask.wall_s])
         if shutil.which("mpirun") is not None:
             ranks = ("--allow-run-as-root", "--oversubscribe", "-n", str(WORKERS + 1))
-            # A rank that waits for messages gives its CPU to others.
+            # A rank that waits for messages then yields its CPU to others.
             options = (*ranks, "--mca", "mpi_yield_when_idle", "1", "-x", "POLARS_MAX_THREADS=1")
             program = (sys.executable, "-m", "mpi4py.futures", "-m", "numascape", "merge", "--mpi")
             mpi = measured("mpirun", *options, *program, folder)
@@ -218,13 +218,13 @@ def main(
         tables.append(
             engine_table([*engine_rows(engines, sums=False), *engine_rows(engines, sums=True)])
         )
-    # Times, unlike ratios, are only good if the machine is idle.
+    # Times, unlike ratios, are meaningful only if the machine is idle.
     about = {**machine(), "other_work": f"load average {load:.1f} before the first job"}
     publish("job", about, tables, write)
 
 
 def size_table(rows: list[Row]) -> ResultTable:
-    """The table by numbers of ranks."""
+    """The table of results by the number of ranks."""
     return ResultTable(
         "Jobs",
         [
@@ -240,7 +240,7 @@ def size_table(rows: list[Row]) -> ResultTable:
 
 
 def engine_table(rows: list[Row]) -> ResultTable:
-    """The table by engines."""
+    """The table of results by engine."""
     return ResultTable(
         "Engines",
         ["engine", "ranks", "sums", "CPU s", "CPU relative to local", "wall s"],

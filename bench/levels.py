@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares balancers by the levels of machines: which share of messages stays on which level.
+"""Compares the shares of messages that balancers keep on each level of a machine.
 
 All balancers of a row take turns on the same graph in one process; times are CPU time.
 """

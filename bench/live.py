@@ -2,7 +2,7 @@
 """Moves the memory of programs in guests with several nodes, for longer than the tests have time.
 
 A program that maps, forks and executes all the time, and a language model that llama.cpp serves. It
-checks facts: answers, and where the kernel has the pages. A guest tells nothing about speed.
+checks facts: answers, and where the kernel has the pages. A guest shows nothing about speed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GUEST: Final = Path(__file__).with_name("live_guest.py")
 LLAMA: Final = Path(__file__).parents[1] / "build/llama"
 MIB: Final = 1 << 20
 NODE_MIB: Final = 320
-# Of each tensor, the nodes have equal parts, to within a page and the pages that two tensors share.
+# The nodes have equal parts of each tensor, except for one page and those that two tensors share.
 CLOSE: Final = 0.02
 LIMIT_S: Final = 3600
 Account = dict[str, Any]
@@ -42,7 +42,7 @@ Fact = tuple[str, bool]
 
 
 def in_guest(nodes: int, folder: Path, *words: str) -> Account:
-    """The result of live_guest.py in a guest with so many nodes."""
+    """The result of live_guest.py in a guest with this number of nodes."""
     path = f"{TESTS}:{GUEST.parents[1]}"
     job = [
         f"export PYTHONPATH={shlex.quote(path)}",
@@ -144,7 +144,7 @@ def main(
     only: Annotated[str, typer.Option(help="restless or model; both by default.")] = "",
     write: Annotated[bool, typer.Option(help="Write bench/results/live.md, .json.")] = True,
 ) -> None:
-    """Move, and check. Exit status 1 if a fact is not as it should be."""
+    """Move memory, and check the results. The exit status is 1 if a check fails."""
     begin = time.monotonic()
     facts: list[Fact] = []
     with tempfile.TemporaryDirectory() as name:

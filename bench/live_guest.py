@@ -37,7 +37,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class Generation:
-    """A text that the server generates, in a thread; without chance, so it is always the same."""
+    """A text that the server generates in a thread, without randomness: it is always the same."""
 
     def __init__(self, words: int) -> None:
         self.words: list[str] = []
@@ -61,7 +61,7 @@ class Generation:
 
 @contextmanager
 def serving(server: str, model: str) -> Iterator[int]:
-    """The server, as soon as it answers; its process number."""
+    """Start the server, and wait until it answers; its process number."""
     Path(SOCKET).unlink(missing_ok=True)
     words = [server, "-m", model, "-t", "2", "-c", "256", "-np", "1", "--no-warmup", "--host"]
     with Path("server.log").open("a") as log:
@@ -111,7 +111,7 @@ def cached(model: str) -> dict[str, int]:
 
 
 def read_on_node_0(path: str) -> None:
-    """Read a file anew, by one thread on node 0."""
+    """Read a file again from the disk, by one thread on node 0."""
     file = os.open(path, os.O_RDONLY)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     on_node(0)

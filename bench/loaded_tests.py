@@ -25,7 +25,7 @@ from bench.reached import QUICK, run_quietly
 
 @dataclass(frozen=True)
 class Trial:
-    """The code of a changed file, its function that is to be replaced, and the tests to run."""
+    """The code of a changed file, the function to replace, and the tests to run."""
 
     module: str
     file: str
@@ -49,7 +49,7 @@ class _Trials:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Make the trials, a few at a time; write the number and the outcome of each."""
-        # A copy of a process whose threads compute frames would wait for them forever.
+        # Threads that compute frames do not exist in a copy: it would wait for them forever.
         names = {path.read_text() for path in Path("/proc/self/task").glob("*/comm")}
         assert "polars-0\n" not in names, "a test file computes frames when it is collected"
         items = {item.nodeid: item for item in session.items}
@@ -118,10 +118,10 @@ def _replace(trial: Trial) -> None:
 
 
 def _codes(code: CodeType, first_line: int) -> Iterator[CodeType]:
-    """The outermost codes in `code` that begin at this line, but for the whole module."""
+    """The outermost code objects in `code` that begin at this line, except the whole module."""
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            is_function = part.co_flags & 0x1  # CO_OPTIMIZED: a class is not
+            is_function = part.co_flags & 0x1  # CO_OPTIMIZED: not set for a class
             if is_function and part.co_firstlineno == first_line:
                 yield part
             else:

@@ -82,7 +82,7 @@ def peak_memory(command: Sequence[str], below: bool) -> int:
     def sample() -> None:
         nonlocal peak
         while not ended.wait(0.003):
-            with suppress(OSError):  # a process that ends while we look
+            with suppress(OSError):  # the process has ended in the meantime
                 for pid in _descendants(process.pid) if below else [process.pid]:
                     peak = max(peak, _memory_kib(pid))
 

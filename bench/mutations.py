@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which small mistakes in the code that judges would the tests notice?
+"""Measures which small mistakes in the code that judges the tests would notice.
 
 A mutant is a module with one operator, number or condition changed (Cosmic Ray's operators). Each
 runs in a process of its own; no file changes. If the change is in a function, the code of the
@@ -48,7 +48,7 @@ TESTS = [
     )
 ]
 PACKAGES = ("analysis", "findings", "placement", "prediction")
-# Cosmic Ray's; of the replacements of an operator, one each.
+# Operators of Cosmic Ray; each operator of Python has one replacement.
 OPERATORS = (
     "AddNot",
     "NumberReplacer",
@@ -73,7 +73,7 @@ OPERATORS = (
 )
 LIMIT_S = 25  # of CPU time; a mutant that does not end is noticed
 TESTS_S = 8  # CPU time of the tests for one mutant; with more tests, more mutants are noticed
-IMPORT_TESTS_S, IMPORT_LIMIT_S = 25, 75  # of one that changes what runs at import
+IMPORT_TESTS_S, IMPORT_LIMIT_S = 25, 75  # of a mutant that changes code that runs at import
 
 console = rich.console.Console(stderr=True)
 
@@ -102,7 +102,7 @@ class Mutant:
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
-    """All mutants of a file, but those that nothing can notice.
+    """All mutants of a file except those that no test can notice.
 
     These are in annotations, which do not run, and numbers that change by less than a millionth.
     """
@@ -122,12 +122,12 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 
 def _is_large(number: str) -> bool:
-    """Whether one more or less, as a mutant has it, is less than a millionth of the number."""
+    """Whether adding or subtracting one, as a mutant does, changes it by less than a millionth."""
     return bool(abs(ast.literal_eval(number)) > 1e6)
 
 
 class _Replacing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives a mutant where its module is imported."""
+    """An import hook that returns a mutant instead of its module."""
 
     def __init__(self, mutant: Mutant) -> None:
         self._name = mutant.module
@@ -186,7 +186,8 @@ def _noticed_at_import(
 def _tests_of(mutant: Mutant, tests: dict[Line, list[TimedTest]]) -> list[str]:
     """The tests that execute the changed statement; those of its package first, quickest first.
 
-    A constant may be used anywhere: of what runs at import, those of the package and the module.
+    A constant may be used anywhere: for code that runs at import, they are the tests of the package
+    and of the module.
     """
     file = mutant.file.removeprefix("src/")
     tree = ast.parse((ROOT / mutant.file).read_text())
@@ -289,7 +290,7 @@ def main(
         done = sum(row["noticed"] for row in rows)
         console.print(f"{number} of {len(drawn)}: {done} noticed", end="\r")
         tables = _tables(rows, sizes, seed)
-        write_results("mutations", machine(), tables)  # what an interrupted run has tried
+        write_results("mutations", machine(), tables)  # for interrupted runs, too
     for table in tables:
         print_table(table)
     raise typer.Exit(int(sum(row["noticed"] for row in rows) < target * len(rows)))

@@ -39,7 +39,7 @@ def record_command(
 def recorded_cost(
     command: Sequence[str], options: Sequence[str] = (), numascape: Path = COMMAND
 ) -> Cost:
-    """Cost of the recorded process, by the command `numascape` of this installation or another."""
+    """Cost of the recorded process, with the command of this or of another installation."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "run.numascape"
         run(record_command(trace, command, options=options, numascape=numascape))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time of recorded programs over their native CPU time, compared with other observers.
+"""Compares the CPU time of recorded programs with their native one, and with other observers.
 
 Native and observed runs alternate, so that other load on the machine affects both. A ratio is the
 median over the rounds.
@@ -127,7 +127,7 @@ def start_table(rounds: int) -> ResultTable:
 
 
 def memory_row(program: Program) -> list[str | float | None]:
-    """Peak memory, recorded minus native, compared with the limit of 0.5 % and 64 MB."""
+    """The additional peak memory of recorded runs, compared with the limit of 0.5 % and 64 MB."""
     native = peak_memory(program.command(), below=False)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.numascape"

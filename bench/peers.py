@@ -51,7 +51,7 @@ Observe = Callable[[Sequence[str], Path], ObservedRun]
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool; `counts` says of what it counts accesses. A `slow` one runs at reduced sizes."""
+    """A tool; `counts` says whose accesses it counts. A `slow` tool runs at reduced sizes."""
 
     name: str
     observe: Observe
@@ -111,7 +111,7 @@ def lackey(command: Sequence[str], folder: Path) -> ObservedRun:
     accesses = 0
     with (folder / "out").open() as lines:
         for line in lines:
-            # A modification is a load and a store.
+            # A modification counts as a load and a store.
             accesses += {" L": 1, " S": 1, " M": 2}.get(line[:2], 0)
     return ObservedRun(cost, size_of(folder), accesses, 0.0)
 
@@ -144,7 +144,7 @@ COLUMNS = ("", "CPU over native", "largest", "without start", "peak, MiB", "left
 
 @dataclass
 class PeerRuns:
-    """What was seen of a tool: for each program, the ratios and the last run."""
+    """The results of a tool: for each program, the ratios and the last run."""
 
     ratios: dict[str, list[float]] = field(default_factory=dict)
     without_start: dict[str, list[float]] = field(default_factory=dict)

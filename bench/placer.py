@@ -44,7 +44,7 @@ def compile_program(folder: Path) -> Path:
 
 
 def plans(folder: Path) -> dict[str, Path]:
-    """Plans by their subject."""
+    """The plans, by the memory that they place."""
     found = {}
     for about, name in ((OTHER, "other"), (ABOUT, "block")):
         found[about] = folder / f"{name}.toml"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the balancer with partitioners where migrations are worth it, one graph at a time.
+"""Compares the balancer with partitioners if migrations save more than they cost.
 
-Times are CPU time, and METIS and ours take turns, so other work on the machine changes their ratio
-by a few per cent. Results of other graphs and seeds are kept, so that large graphs can be measured
-one by one.
+One graph is measured at a time. Times are CPU time, and METIS and our balancer take turns, so other
+work on the machine changes their ratio by a few per cent. Results of other graphs and seeds are
+kept, so that large graphs can be measured one by one.
 """
 
 import json
@@ -35,11 +35,11 @@ FACTOR = 2.0
 IMBALANCE = 1.05
 # METIS in two levels cannot be bounded exactly.
 RIVALS_IMBALANCE = 1.055
-# So many that migrations only decide between mappings of the same communication cost.
+# With this number, migrations only decide between mappings of the same communication cost.
 FOR_EVER = 1e6
 RIVAL_LIMIT_S = 1800.0
 SMALL = ("1k", "10k")
-# Where tasks have few neighbours, some rivals can be run on larger graphs.
+# Some rivals can be run on larger graphs if tasks have few neighbours.
 FEW_NEIGHBOURS = ("mesh", "AMR")
 # The largest graphs of each rival, of FEW_NEIGHBOURS and of others; more would take many minutes.
 LARGEST = {
@@ -52,7 +52,7 @@ LARGEST = {
     "KaFFPa": ("10k", "10k"),
     "SharedMap": ("10k", "10k"),
 }
-# What nobody offers as one call: our own division of the work in two levels.
+# No rival offers this as one call: the benchmark itself divides the work into two levels.
 BUILT_FROM_PARTS = ("KaHyPar in two levels", "Mt-KaHyPar in two levels")
 PRICED_ITERATIONS = (1.0, 3.0, 10.0, 20.0, 40.0, 100.0)
 
@@ -91,7 +91,7 @@ def timed(problem: Problem, name: str, options: Options) -> tuple[Cores, float]:
 
 
 def rival_mappings(problem: Problem, size: str, kind: str) -> dict[str, Cores]:
-    """What the other programs find, except METIS."""
+    """The results of the other programs, except METIS."""
     sizes = list(SIZES)
     found = {}
     for rival in ("scotch", *rivals.installed()):
@@ -143,7 +143,7 @@ def measured(problem: Problem, mapping: Cores) -> Metrics:
 
 
 def priced(name: str, problem: Problem) -> Row:
-    """Excess and migrations, the longer the mapping stays."""
+    """The excess and the migrations, by the number of iterations for which the mapping stays."""
     least = float(problem.graph.count.sum())
     row: Row = [name]
     for iterations in PRICED_ITERATIONS:
@@ -154,7 +154,7 @@ def priced(name: str, problem: Problem) -> Row:
 
 
 def with_kept(title: str, columns: tuple[str, ...], rows: list[Row]) -> ResultTable:
-    """These rows, and those of other graphs in the results; in the order of sizes and kinds."""
+    """These rows and those of other graphs in the results, ordered by size and kind."""
     file = RESULTS / "portfolio.json"
     before = json.loads(file.read_text())["tables"] if file.is_file() else []
     kept = {

@@ -40,7 +40,7 @@ LIKWID = {
     "triad": {"avx512": "triad_avx512_fma", "avx2": "triad_avx_fma", "sse2": "triad_sse"},
     "stream": {"avx512": "stream_avx512_fma", "avx2": "stream_avx_fma", "sse2": "stream_sse"},
 }
-# Bytes that likwid-bench moves in one round, if it has so many passes.
+# Bytes that likwid-bench moves in one round: its number of passes follows from them.
 LIKWID_VOLUME = 4 << 30
 SAMPLE_MS = 50
 

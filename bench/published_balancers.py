@@ -37,7 +37,7 @@ OURS = "incumbent"
 SIMULATED = (*BALANCERS.values(), "greedy", OURS)
 HEADINGS = ("NumaLB", "GreedyLB of early 2011", "METIS", "RecBipart", "Scotch", "Greedy", "ours")
 NOISE = 0.03  # standard deviation of measured loads
-SCOTCH_IMBALANCE = 1.01  # that ScotchLB asks for
+SCOTCH_IMBALANCE = 1.01  # the imbalance that ScotchLB asks for
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def mapped(problem: Problem, name: str) -> Balanced:
 
 
 def calibrated(target: Target, seconds: float, seed: int) -> Costs:
-    """Costs, by one parameter, with which unbalanced kNeighbor takes the published time.
+    """Message costs with which kNeighbor takes the published time without balancing.
 
     No benchmark reads the content of its messages, so bytes cost nothing.
     """
@@ -104,7 +104,7 @@ def iteration(graph: TaskGraph, target: Target, core: Cores, costs: Costs) -> fl
 
 
 def measure(benchmark: str, machine: str, seeds: int) -> dict[str, Cell]:
-    """Every balancer's cell, and `baseline`."""
+    """The cell of every balancer, and `baseline`."""
     target = target_of_machine(open_machine(machine.lower()))
     row = published("numalb_iteration_time")["kNeighbor", machine]
     cells: dict[str, list[Cell]] = {}

@@ -198,7 +198,7 @@ def sorting_cases(bench: Bench, traces: Path) -> list[Result]:
     base_s = float(base["mean_s"])
     ours = {"dynamic": "dynamic", "cyclic": "cyclic", "tabarnac": "halves"}
     runs = {name: sorting_run(bench, traces, schedule) for name, schedule in ours.items()}
-    # 2^31 keys instead of 2^24, of 8 bytes; two arrays of them, and 2^27 counters.
+    # The memory of the published run: two arrays of 2^31 keys of 8 bytes, and 2^27 counters.
     bench.begin(runs["dynamic"], 8.0 * (2**32 + 2**27), scale=2.0**7, measured_s=base_s)
     found = [base_result("IS.D dynamic", base)]
     for row in published:
@@ -232,7 +232,7 @@ def speedup(row: dict[str, str], base_s: float) -> tuple[float, float]:
 
 
 def sorting_run(bench: Bench, traces: Path, schedule: str) -> Run:
-    """Our bucket sort as IS runs: its ten timed iterations, keys of 8 bytes instead of 4.
+    """Our bucket sort, changed to what IS does: ten timed iterations, keys of 8 bytes instead of 4.
 
     Keys therefore take twice as many lines. In IS, counters also have 8 bytes, but each is for
     twice as many keys, so they take the same number of lines. IS zeroes the sorted keys in parallel

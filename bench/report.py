@@ -159,7 +159,7 @@ def main(
             f"Of the first structure; {WINDOWS} later windows of random place and size.",
         ),
     ]
-    # Times, unlike ratios, are only good if the machine is idle.
+    # Times, unlike ratios, are meaningful only if the machine is idle.
     about = {**machine(), "other_work": f"load average {load:.1f} before the first round"}
     publish("report", about, tables, write)
 

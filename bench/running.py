@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What looking at a running process costs: reading a large one, and watching a busy one.
+"""Measures the cost of looking at running processes: reading a large one, watching a busy one.
 
 The busy process does a fixed amount of work, alternately alone and watched from outside. Its CPU
 time is compared, so that other work on the machine disturbs less. Servers do many short pieces of
@@ -81,7 +81,7 @@ def reading(folder: Path, gib: int, rounds: int) -> ResultTable:
 
 @contextmanager
 def watched(recorder: str, pid: int, folder: Path) -> Iterator[None]:
-    """While the recorder looks at the process."""
+    """Let the recorder look at the process while the context is entered."""
     words = [NUMASCAPE, "record", *RECORDERS[recorder], "--pid", str(pid)]
     target = folder / "watched.numascape"
     with subprocess.Popen([*words, "-o", str(target)], stderr=-1, text=True) as process:
@@ -111,7 +111,7 @@ def cpu_of_pairs(
 
 
 def page_faults(folder: Path, recorders: list[str], rounds: int) -> ResultTable:
-    """What it costs each page fault."""
+    """The additional CPU time for each page fault."""
     touched: list[list[str | float | None]] = []
     areas = 1000
     with touching() as (pid, work):
@@ -129,7 +129,7 @@ def page_faults(folder: Path, recorders: list[str], rounds: int) -> ResultTable:
 
 
 def own_cpu(recorder: str, pid: int, work: Work, folder: Path) -> float:
-    """The CPUs that the recorder itself needs while it records: a long recording less a short."""
+    """The CPUs that the recorder itself needs: a long recording minus a short one, per second."""
 
     words = [NUMASCAPE, "record", "-q", *RECORDERS[recorder], "--pid", str(pid)]
     words += ["-o", str(folder / "own.numascape"), "--seconds"]
@@ -166,7 +166,7 @@ def main(
     ] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/running.md, .json.")] = True,
 ) -> None:
-    """Measure. DAMON needs a kernel that has it for processes, and root."""
+    """Measure all recorders. DAMON needs root, and a kernel that supports it for processes."""
     recorders = recorder or ["faults", "samples", "clock"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures samples of the clock: what they cost, and whether their errors are as stated.
+"""Measures samples of the clock: their cost, and whether their errors are as stated.
 
 Native and sampled runs of the same programs alternate. The CPU time of a sampled run contains that
-of the process that takes the samples. The binary recorder counts every access, and tells the exact
-share of each thread in each structure.
+of the process that takes the samples. The binary recorder counts every access, and so gives the
+exact share of each thread in each structure.
 """
 
 import statistics
@@ -32,7 +32,7 @@ console = Console(stderr=True)
 
 @dataclass
 class Measured:
-    """What was seen of a program; `cases` are pairs of |error| and stated error."""
+    """The results for a program; `cases` are pairs of |error| and stated error."""
 
     program: Program
     native_s: list[float] = field(default_factory=list)
@@ -67,7 +67,7 @@ def threads_of(trace: Trace, structure: int) -> dict[int, float]:
 
 
 def compare(exact: Trace, sampled: Trace) -> list[tuple[float, float]]:
-    """For each structure and thread, how far the share of the samples is off, and the stated error.
+    """The error of the share of samples, and the stated error, for each structure and thread.
 
     Threads have the same numbers in both, because the programs create them in a fixed order.
     """

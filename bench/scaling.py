@@ -2,8 +2,9 @@
 """Measures how a recording's cost grows with threads, phases, allocations, memory and time.
 
 Native and recorded runs alternate. The program says how many elements it incremented, and how many
-blocks it allocated; the trace must say the same. What grows more than the program does is seen in
-the columns of the cost of each: they stay flat, or fall while a fixed cost is spread over more.
+blocks it allocated; the trace must say the same. The columns with the cost of each element show a
+cost that grows faster than the program: such a column rises. Otherwise it stays flat, or falls
+because a fixed cost is divided by more elements.
 """
 
 import json
@@ -35,10 +36,10 @@ console = Console(stderr=True)
 
 @dataclass(frozen=True)
 class Curve:
-    """What grows, and the structure whose accesses or blocks are counted.
+    """The quantity that grows, and the structure whose accesses or blocks are counted.
 
-    The counts of heap blocks hold what the allocator itself reads and writes, so blocks are
-    compared instead.
+    The counts of heap blocks include the allocator's own reads and writes, so the numbers of blocks
+    are compared instead.
     """
 
     kind: str
@@ -83,7 +84,7 @@ def recorded(curve: Curve, value: int) -> Point:
 
 
 def counted(trace: Path, curve: Curve) -> int | None:
-    """The blocks of the structure, or its reads; None if its writes are not as many."""
+    """The blocks of the structure, or its reads; None if it has another number of writes."""
     opened = numascape.open(trace)
     found = opened.structures.filter(pl.col("name") == curve.structure)
     if curve.blocks:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SyntheticTrace:
-    """What its program does, or which dimension is large; and how it is made."""
+    """A trace by what its program does or by its large dimension, and how the trace is made."""
 
     name: str
     pattern: Callable[[], Pattern]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
-# None is a value that was not measured.
+# None stands for a value that was not measured.
 Row = list[str | float | None]
 
 

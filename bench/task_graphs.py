@@ -26,7 +26,7 @@ def amr(tasks: int, cores: int, seed: int) -> TaskGraph:
     centre, radius = side * random.uniform(0.4, 0.6, 2), side * 0.28
     leaves = [(0, 0, side)]
     while len(leaves) < tasks:
-        # Leaves that are large for their distance from the circle are divided first.
+        # The leaves that are largest for their distance from the circle are divided first.
         ranks = [_rank(leaf, centre, radius) for leaf in leaves]
         order = np.argsort(ranks)[::-1][: max(1, len(leaves) // 4)]
         chosen = set(order[: max(1, (tasks - len(leaves)) // 3 + 1)].tolist())
@@ -60,7 +60,7 @@ def power_law(tasks: int, cores: int, seed: int) -> TaskGraph:
     random = np.random.default_rng(seed)
     ends = np.zeros(8 * tasks, np.int64)
     for task in range(1, tasks):
-        # An end of a random earlier message is a task in proportion to its messages.
+        # A random end of earlier messages: a task is chosen in proportion to its messages.
         for k in range(4):
             at = 8 * (task - 1) + 2 * k
             ends[at] = task

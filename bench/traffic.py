@@ -26,7 +26,7 @@ CACHE = "2M,8,64"  # what a core of a server has
 COMPARED_KIB = 128
 console = Console(stderr=True)
 
-# At sizes that exceed this cache; a block's grid has two rows, and so two threads.
+# The sizes exceed this cache. The grid of `block` has two rows, and therefore two threads.
 COMPARED: list[list[str | Path]] = [
     [EXAMPLES / "matmul", "-n", "160", "-t", "1", "naive"],
     [EXAMPLES / "matmul", "-n", "160", "-t", "2", "block"],

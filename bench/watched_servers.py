@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs a server, a switch between threads, and a sample, if events are observed."""
+"""Measures the cost of observed events: for a server, for a switch of threads, for a sample."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from numascape.recording.options import TASK_CLOCK, RecordOptions
 
 KERNELS: Final = Path(__file__).parent / "kernels"
 WITHOUT_FAULTS: Final = "--without-faults"
-# With a program that must exist, and the requests of a round.
+# For each: how to start it, the program that must be installed, and the requests of a round.
 SERVERS: Final = {
     "redis": (redis, "redis-server", 20_000),
     "memcached": (memcached, "memcached", 60_000),
@@ -36,7 +36,7 @@ SERVERS: Final = {
 
 
 def ways_to_watch() -> dict[str, list[str]]:
-    """What each recorder observes, and the clock in other ways, as numascape-faults is told."""
+    """Arguments of numascape-faults: the events of each recorder, and other uses of the clock."""
     (clock,) = events_of_running(RecordOptions("samples", event=TASK_CLOCK))
     seldom = replace(clock, period=clock.period_of_threads, period_of_threads=0)
     often = RecordOptions("samples", event=TASK_CLOCK, frequency=1000)
@@ -53,7 +53,7 @@ def ways_to_watch() -> dict[str, list[str]]:
 
 @contextmanager
 def observed(events: list[str] | None, pid: int, folder: Path) -> Iterator[None]:
-    """While the recorder's own process observes these events; None: nothing."""
+    """Let the recorder observe these events while the context is entered; None: no event."""
     if events is None:
         yield
         return
@@ -82,7 +82,7 @@ def in_turn(
 
 
 def servers(folder: Path, rounds: int) -> ResultTable:
-    """What each way costs a server."""
+    """The cost of each way for a server."""
     ways: dict[str, list[str] | None] = {"alone": None, **ways_to_watch()}
     rows: list[list[str | float | None]] = []
     for name, (serve, program, amount) in SERVERS.items():
@@ -94,7 +94,7 @@ def servers(folder: Path, rounds: int) -> ResultTable:
         alone = statistics.median(seen["alone"])
         for way, costs in seen.items():
             low, _, high = statistics.quantiles(costs, n=4)
-            # Of a median, from the quartiles of a normal distribution.
+            # The error of a median, from the quartiles of a normal distribution.
             error = 1.25 * (high - low) / 1.35 / len(costs) ** 0.5
             cost = statistics.median(costs)
             rows.append([name, way, 1000 * cost, 100 * (cost / alone - 1), 100 * error / alone])
@@ -107,7 +107,7 @@ def servers(folder: Path, rounds: int) -> ResultTable:
 
 
 def switches_and_samples(folder: Path, rounds: int) -> ResultTable:
-    """What each way costs at a switch between threads, and what a sample costs."""
+    """The cost of each way at a switch between threads, and the cost of a sample."""
     words = str(folder / "passes")
     subprocess.run(["make", "-s", "-C", str(KERNELS), f"BUILD={folder}", words], check=True)
     ways: dict[str, list[str] | None] = {"alone": None, **ways_to_watch()}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mapped MIB TIMES: maps the same MIB of shared memory TIMES times, all of it in the page tables,
-// prints "ready", and waits. So a large process can be had on a machine with little memory.
+// prints "ready", and waits. So a process can look large on a machine with little memory.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

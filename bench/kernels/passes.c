@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two threads pass a byte to each other through pipes, on one CPU: each pass is a switch. For each
-// line "PASSES TURNS" of input, they make so many passes, then one runs a loop of so many turns,
-// and "done" is printed. "ready" comes first.
+// Two threads pass a byte to each other through pipes, on one CPU: each pass is a switch. It prints
+// "ready" first. For each line "PASSES TURNS" of input, they make PASSES passes, then one of them
+// runs a loop of TURNS turns, and "done" is printed.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

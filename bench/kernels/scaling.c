@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// scaling KIND COUNT: grows one thing that a recorder keeps account of, and does so much work that
-// it can be counted by hand. It prints how many elements it incremented, each by one read and one
-// write: the recording must find the same number.
+// scaling KIND COUNT: increases one quantity that a recorder must handle, and does an amount of
+// work that is known. It prints how many elements it incremented, each by one read and one write:
+// the recording must find the same number.
 //
 // threads      COUNT threads at the same time, each with its own page
 // phases       COUNT phases with names of their own
@@ -88,7 +88,7 @@ static long follow(long path, int depth) {
     return BLOCK_LONGS;
 }
 
-// What follows the call keeps it from becoming a jump, which leaves no frame.
+// The code after the call prevents a tail call: that is a jump, and leaves no frame.
 __attribute__((noinline)) static long left(long path, int depth) {
     return follow(path, depth) + (cells[0][0] & 0);
 }

@@ -65,7 +65,7 @@ struct Arrays {
 
 double sink = 0;
 
-// Keeps the compiler from using what it knows of the arrays.
+// Prevents the compiler from using what it knows about the arrays.
 void touch() {
     asm volatile("" : : : "memory");
 }

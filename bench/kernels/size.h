@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// Argument `index`, or `otherwise` when it is not given; ends with status 2 when it is below 1.
+// Argument `index`, or `otherwise` if it is not given; ends with status 2 if it is below 1.
 static inline long size_argument(int argc, char** argv, int index, long otherwise) {
     long size = index < argc ? strtol(argv[index], NULL, 10) : otherwise;
     if (size < 1) {

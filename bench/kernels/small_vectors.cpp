@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What 100 doubles cost: making a vector of them, and algorithms with workers.
+// Measures the cost of making a vector of 100 doubles, and of algorithms with workers on it.
 //
 //     small_vectors ROUNDS
 //

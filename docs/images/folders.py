@@ -2,11 +2,11 @@
 """Draws the folders of the code in layers, and which of them import which.
 
 The imports are those of the files of a checkout. An arrow leads from a folder to one that it
-imports. It is left out where a longer way leads there too, so that the drawing can be read. Folders
-that import each other in a circle are red.
+imports. It is left out if a path of other arrows leads to the same folder, so that the drawing
+stays readable. Folders that import each other in a circle are red.
 
-It needs `dot` of Graphviz. Run it from the checkout. Without a commit it draws today's code; with
-one it draws the code of then, into files whose names end in `-before`:
+It needs `dot` of Graphviz. Run it from the checkout. Without a commit, it draws today's code. With
+a commit, it draws the code of that commit, into files whose names end in `-before`:
 
     .venv/bin/python docs/images/folders.py [COMMIT]
 """
@@ -33,7 +33,7 @@ FRAME = "folders"  # the name of the graph
 
 
 def imports_between_folders(root: Path) -> dict[str, Imports]:
-    """Of each part of the code: its folders, each with the others that it imports."""
+    """For each part of the code, its folders, and for each folder those that it imports."""
     source = root / "src"
     return {
         "python": _of_folders(source / "numascape", python_imports(root)),
@@ -117,7 +117,7 @@ def draw(root: Path, suffix: str) -> None:
         drawn = subprocess.run(
             ["dot", "-Tsvg"], input=graph(imports), capture_output=True, text=True, check=True
         ).stdout
-        # Without the version of `dot`, which says nothing to a reader.
+        # The version of `dot` is left out, because it is of no use to a reader.
         (IMAGES / f"folders-{part}{suffix}.svg").write_text(
             re.sub(r"<!--.*?-->\n", "", drawn, flags=re.S)
         )

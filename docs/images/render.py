@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the documents' pictures: of reports, of the terminal, and figures for papers.
 
-The examples are recorded here and now, on whatever machine this is. A run on four nodes is made up
-(tests/synthetic), because few machines that build this have them; the documents say so.
+The examples are recorded on the machine that runs this. A run on four nodes is constructed
+(tests/synthetic), because few machines have four nodes; the documents say so.
 
 Run it from the checkout after `make -C examples`, with the Python that Numascape is installed in;
 with names it renders only these:
@@ -47,7 +47,7 @@ AT_REST = ".phases-bar { position: static !important; }"
 WITHOUT_THE_RUN = "section:has(> dl.facts), dl.facts { display: none !important; }"
 
 
-# Where this checkout lies says nothing to a reader of the documents.
+# The path of this checkout is of no use to a reader of the documents.
 WITHOUT_FOLDERS = """(folder) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
@@ -59,7 +59,7 @@ WITHOUT_FOLDERS = """(folder) => {
 
 @dataclass(frozen=True)
 class Window:
-    """A reader's window, in CSS pixels, and how many dots of the screen a CSS pixel has."""
+    """A window in CSS pixels, and the number of dots on the screen for each CSS pixel."""
 
     width: int
     height: int
@@ -69,7 +69,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Picture:
-    """What of a report is photographed; `run` is an example with its options, or a made-up run."""
+    """A picture of a part of a report; `run` is an example with options, or a constructed run."""
 
     name: str
     run: tuple[str, ...]
@@ -191,7 +191,7 @@ def main(wanted: list[str]) -> None:
 
 
 def trace_of(run: tuple[str, ...], folder: Path, options: tuple[str, ...] = ()) -> Path:
-    """The trace of the run; each is recorded, or made up, once."""
+    """The trace of the run; each run is recorded, or constructed, only once."""
     trace = folder / f"{'-'.join((*run, *options))}.numascape"
     if trace.exists():
         return trace
@@ -214,7 +214,7 @@ def report_of(picture: Picture, folder: Path) -> Path:
 
 def photograph(browser: Browser, picture: Picture, report: Path) -> None:
     """Write the picture of the opened report as PNG."""
-    # So high that everything is in the window: what is not is drawn when it is scrolled to.
+    # The window is high enough for everything: other parts are only drawn when they are visible.
     window = picture.window or Window(1360, 860 if picture.phases_bar else 4000, 1.5)
     size = {"width": window.width, "height": window.height}
     page = browser.new_page(
@@ -252,7 +252,7 @@ def photograph(browser: Browser, picture: Picture, report: Path) -> None:
 
 
 def photograph_page(page: Page, file: Path) -> None:
-    """From what stands out to the structures, without what this machine is called."""
+    """From the findings to the structures, without the name of this machine."""
     page.add_style_tag(content=WITHOUT_THE_RUN)
     top = page.locator("#standing-out").bounding_box()
     bottom = page.locator("table.structures").bounding_box()
@@ -280,7 +280,7 @@ def photograph_mappings(browser: Browser, folder: Path) -> None:
 
 
 def photograph_terminal(browser: Browser, trace: Path) -> None:
-    """What `numascape show` prints on a terminal of 100 columns with colours."""
+    """The output of `numascape show` on a terminal of 100 columns with colours."""
     command = [NUMASCAPE, "show", trace.name]
     colours = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color"}
     printed = subprocess.run(
