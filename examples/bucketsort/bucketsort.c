@@ -90,7 +90,7 @@ static void rank_keys(int threads) {
     }
 }
 
-// Every rank against a plain serial count of the keys.
+// Compares every rank with a plain serial count of the keys.
 static bool correct(void) {
     uint32_t* expected = calloc(key_range, sizeof *expected);
     if (expected == NULL) out_of_memory(key_range * sizeof *expected);

@@ -52,7 +52,7 @@ struct Rod {
         result.position = static_cast<double>(i) / static_cast<double>(size);
         return result;
     }
-    // What one step makes of every temperature.
+    // The factor by which one step multiplies every temperature.
     double factor() const {
         const double half = std::numbers::pi / 2 / static_cast<double>(size + 1);
         return 1 - 4 * diffusion * std::sin(half) * std::sin(half);

@@ -40,7 +40,7 @@ static void fill(double* field, size_t begin, size_t rows, size_t size) {
             field[r * size + c] = (begin + r) % 64 < 8 && c % 64 < 8 ? 100.0 : 20.0;
 }
 
-// The first rank of the host fills the slabs of all.
+// The first rank of the host fills the slabs of all ranks.
 static void fill_serially(const struct slab* slab, MPI_Comm host, MPI_Win window) {
     int rank, ranks;
     MPI_Comm_rank(host, &rank);

@@ -37,7 +37,8 @@ double background_load(ProcInfo& processor) {
 }
 
 // The machine's NUMA factors, as `numascape machine export --format csv` writes them: a line per
-// node, with a heading of names and the name of each line's node. One node without a file.
+// node, with a heading of names and the name of each line's node. Without a file, there is one
+// node.
 struct Factors {
     std::vector<double> values;
     uint32_t nodes = 1;
@@ -102,7 +103,7 @@ void NumascapeLB::work(LDStats* stats) {
     }
     for (uint32_t c = 0; c < cores; ++c) {
         background[c] = background_load(processors.procs[c]);
-        // PEs lie in blocks on the nodes: start with +pemap in the order of nodes.
+        // Each node has a block of consecutive PEs: +pemap must pin them in this order.
         core_node[c] = uint32_t(uint64_t(c) * factors.nodes / cores);
     }
 
@@ -127,7 +128,7 @@ void NumascapeLB::work(LDStats* stats) {
     numascape_balance_metrics metrics;
     char error[256];
     if (numascape_balance(&problem, &options, mapping.data(), &metrics, error, sizeof error) != 0) {
-        // A balancer that cannot balance leaves everything where it is.
+        // If a balancer fails, no chare migrates.
         CkPrintf("NumascapeLB: %s; nothing migrates\n", error);
         return;
     }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Read by the scripts beside it. What `numascape host check` answers: 0 all memory would be local,
-# 1 not all, 2 it cannot tell; the shell adds 126 and 127 if it cannot start it.
+# The scripts beside this file read it. `numascape host check` ends with 0 if all memory would be
+# local, with 1 if not, and with 2 if it is not known. The shell returns 126 or 127 if it cannot
+# start the command.
 NUMASCAPE=numascape
 ON_REMOTE=drain
 TIMEOUT=30
@@ -15,15 +16,16 @@ log() {
     esac
 }
 
-# The job's memory on each of this host's NUMA nodes, in bytes: $bytes_per_node. Fails without one.
+# The job's memory on each of this host's NUMA nodes, in bytes: $bytes_per_node. Fails if the amount
+# is unknown.
 job_memory() {
     nodes=0
     for folder in "${NUMASCAPE_SYS:-/sys}"/devices/system/node/node[0-9]*; do
         [ -d "$folder" ] && grep -q '[0-9]' "$folder/cpulist" && nodes=$((nodes + 1))
     done
     [ "$nodes" -gt 0 ] || nodes=1
-    # In MiB. slurmd sets neither in a prolog: then the controller is asked, once. A job that asks
-    # for all memory of its node (0) has no amount that could be checked.
+    # In MiB. slurmd sets neither of these variables in a prolog: then the controller is asked,
+    # once. A job that asks for all memory of its node (0) has no amount that could be checked.
     mebibytes=${SLURM_MEM_PER_NODE:-}
     if [ -z "$mebibytes" ]; then
         job=$(scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null)
@@ -54,7 +56,7 @@ in_mebibytes() {
     }'
 }
 
-# 0, 1, or 2 for "cannot tell", which is logged; $answer is what was printed.
+# Returns 0, 1, or 2 for "not known", which is logged; $answer has the output.
 check() {
     answer=$(timeout "$TIMEOUT" "$NUMASCAPE" host check --bytes-per-node "$1" 2>&1)
     status=$?

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A prolog of Slurm: frees the page cache of this node if the memory of the job would not be local.
-# Only if that does not help is the node drained. If Numascape itself is missing or fails, the job
-# starts as without it: a check that cannot be made is no reason to lose a node.
+# The node is drained only if that does not help. If Numascape itself is missing or fails, the job
+# starts as usual: a failed check is no reason to lose a node.
 #
 # slurmd runs it as root. Settings are in numascape.conf beside this file; README.md describes them.
 here=${0%/*}

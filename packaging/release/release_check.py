@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:
-    """What must be changed before this tag is a release, a sentence each."""
+    """The changes that are needed before this tag is a release, one sentence each."""
     project = tomlkit.parse((root / "pyproject.toml").read_text()).unwrap()["project"]
     version = str(project["version"])
     found = []

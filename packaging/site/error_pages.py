@@ -33,7 +33,7 @@ TITLES: Final = {
 
 
 def error_texts(package: Path) -> dict[str, list[str]]:
-    """The texts of errors by title; what depends on the case is an ellipsis."""
+    """The texts of errors by title; an ellipsis stands for parts that depend on the case."""
     found: dict[str, set[str]] = {}
     for file in sorted(package.rglob("*.py")):
         folder = file.relative_to(package).parts[0]
@@ -47,7 +47,7 @@ def _raised(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args and _name(node.func).endswith("Error"):
             text = " ".join(_text(node.args[0]).split())
-            # Less than two words say nothing without the rest, which another function makes.
+            # Another function makes most of this text: one word alone means nothing to a reader.
             if _name(node.func) == "NumascapeError" and len(text.replace("…", "").split()) > 1:
                 yield text
 
@@ -83,7 +83,7 @@ def error_page(package: Path) -> str:
 
 
 def _markdown(text: str) -> str:
-    """The text, with what Markdown would take for its own; code stays as it is."""
+    """The text with characters of Markdown's syntax escaped; code stays as it is."""
     pieces = text.split("`")
     for i in range(0, len(pieces), 2):
         pieces[i] = re.sub(r"([*_\[\]<])", r"\\\1", pieces[i])

@@ -53,7 +53,7 @@ def _content(parser: Parser, source: bytes, is_c: bool) -> tuple[str, list[str]]
             head += _source(node) + "\n"
         elif node.type != "comment":
             break
-    # A declaration may be there for several processors.
+    # There may be one declaration for each of several processors.
     entries = {tuple(entry[: 1 if is_c else 4]): entry for entry in _declared(root, is_c)}
     return _markdown(head), [line for entry in entries.values() for line in entry]
 
@@ -118,7 +118,7 @@ def _class_in(node: Node) -> Node | None:
 
 
 def _name(node: Node) -> str:
-    """What the declaration declares: the last name before its parameters or its body."""
+    """The declared name: the last one before the parameters or the body."""
     named = node.child_by_field_name("name")
     if named is not None:
         return _source(named)
@@ -153,7 +153,7 @@ def _body(node: Node) -> Node | None:
 
 
 def _markdown(comment: str) -> str:
-    """The text of a comment; what is indented is code."""
+    """The text of a comment; its indented lines are code."""
     lines = []
     for line in comment.splitlines():
         line = re.sub(r"^\s*(/\*+|\*/|\*|///?)\s?", "", line)

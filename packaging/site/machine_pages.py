@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page for each shipped machine: what is known about it, the sources, and its picture."""
+"""A page for each shipped machine, with its values, their sources, and its picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_machines(folder: Path, pictured: Collection[str]) -> None:
 
 
 def machine_page(name: str, machine: Machine, picture: str) -> str:
-    """What the document of the machine says, with its sources."""
+    """The content of the machine's document, with its sources."""
     parts = [f"# {machine.name}", "", f"    numascape machine show {name}", "", picture, ""]
     parts += ["| node | CPUs | memory | kind |", "|--:|--:|--:|---|"]
     for node in machine.nodes:

@@ -32,7 +32,7 @@ def _page(module: ModuleType) -> str:
 
 def _text(thing: object) -> str:
     """The docstring; its literals in two backticks get one, as Markdown has them."""
-    # In that of a module, what is indented is code; others are indented as a whole.
+    # In the docstring of a module, indented lines are code; other docstrings are wholly indented.
     text = thing.__doc__ if inspect.ismodule(thing) else inspect.getdoc(thing)
     return (text or "").replace("``", "`").replace("<", "&lt;")
 

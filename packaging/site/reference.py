@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the pages of the reference: python reference.py FOLDER [MACHINE ...].
 
-They are made from what they describe: the definitions of the command line, the docstrings of the
+The pages are made from these sources: the definitions of the command line, the docstrings of the
 Python interface, the comments of the C and C++ headers, the errors that the sources raise, and the
-shipped machines. Of the machines
-that are named (default: all), there is a picture.
+shipped machines. Each named machine (default: all) gets a picture.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from bare_system import System, make_system
 ROOT = Path(__file__).parents[2]
 _MIB = 1 << 20
 
-# What newer systems have too, and older ones not: pip takes any of these for glibc 2.34.
+# Wheels with these tags run with glibc 2.34, the oldest that our wheel needs: pip takes any.
 _PLATFORMS = [
     *(f"manylinux_2_{minor}_x86_64" for minor in range(34, 16, -1)),
     "manylinux2014_x86_64",
@@ -50,7 +50,7 @@ def system(
 
 
 def _download(system: System) -> None:
-    """Put the wheel and those that it needs into the folder wheels of the user."""
+    """Put the wheel, and the wheels that it needs, into the user's folder `wheels`."""
     version = system.run("python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])")
     platforms = [part for name in _PLATFORMS for part in ("--platform", name)]
     subprocess.run(
