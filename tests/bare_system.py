@@ -41,7 +41,7 @@ exec chroot --userspec=1000:1000 "{self.root}" sh -c \'cd /home/user && exec "$@
 
 
 def repository() -> str:
-    """Return where this system gets Debian's packages from."""
+    """Return the address from which this system gets Debian's packages."""
     targets = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI)"],
         capture_output=True,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Tables = dict[str, pl.DataFrame]
 
-# What the tests of a folder or file need besides Python; the longest matching path counts.
+# The needs of the tests of a folder or file besides Python; the longest matching path counts.
 _NEEDS = {
     "tests/vm/": "guest",
     "tests/browser/": "browser",
@@ -46,7 +46,7 @@ _NEEDS = {
     "tests/unit/containers/": "compiler",
     "tests/unit/naming/test_symbol_cache.py": "compiler",
 }
-# The first test of a guest waits until it has ended: longer than guest.py lets it run.
+# The first test of a guest waits until the guest has ended, so it needs more time than the guest.
 _GUEST_LIMIT_S = 1800
 _NEVER_SKIPPED_IN_CI = {"guest", "browser", "runtime"}
 
@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what stays until the end: modules and tests."""
+    """Let the garbage collector skip the objects that stay until the end: modules and tests."""
     gc.collect()
     gc.freeze()
 
@@ -88,7 +88,7 @@ settings.load_profile("busy")
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
     from distribution import FilesTogether
 
-    config.option.loadscopereorder = False  # as they were sorted above
+    config.option.loadscopereorder = False  # in the order from above
     return FilesTogether(config, log)
 
 

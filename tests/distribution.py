@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which process of pytest-xdist runs which test files, and what happens if a process dies."""
+"""Assigns test files to the processes of pytest-xdist, also if a process dies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IN_TURN = (
     (GUESTS,),
     # Both build in the package's folder.
     ("tests/quality/test_native.py", "tests/quality/test_package.py"),
-    # They judge the same constructed runs, which one process makes once.
+    # They use the same constructed runs, which one process makes once.
     tuple(
         f"tests/unit/{folder}/test_reference.py"
         for folder in ("analysis", "findings", "placement", "prediction")
@@ -31,7 +31,7 @@ class FilesTogether(LoadFileScheduling):
         return next(in_turn, None) or super()._split_scope(nodeid)
 
     def remove_node(self, node: WorkerController) -> str | None:
-        """Hand out the tests that a process leaves; the one that killed it, if any.
+        """Hand out the tests that a dead process has left; return the one that killed it, if any.
 
         The base class hands out too much: the test that killed one process would kill the next
         one too, and files without a test left give a process nothing to report.

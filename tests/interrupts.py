@@ -5,10 +5,8 @@ import signal
 
 
 def receive_interrupts() -> None:
-    """Stop ignoring interrupts.
-
-    A script that starts the tests in the background (`make test &`) makes them ignore interrupts,
-    and every program that a test starts would ignore them, too.
+    """Stop ignoring interrupts. If a script starts the tests in the background (`make test &`),
+    they ignore interrupts, and so would every program that a test starts.
     """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -20,7 +20,7 @@ _FILES = 40
 
 
 def spent_s() -> float:
-    """Of this process, of the children that have ended, and of those that live."""
+    """The time of this process, of its ended children, and of its living children."""
     ended = sum(
         usage.ru_utime + usage.ru_stime
         for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
@@ -37,7 +37,7 @@ def _children(process: int) -> list[int]:
 
 def _of_living(process: int) -> float:
     try:
-        # After the name in brackets: utime, stime, and both of the children that have ended.
+        # After the name in brackets: utime and stime, then both times of the ended children.
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
     except OSError:  # it has just ended
         return 0.0
@@ -56,7 +56,7 @@ class ProcessorTimes:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> None:
-        """Let the report that is made next have what was spent since the last one."""
+        """Add the time since the last report to the next report."""
         now_s = spent_s()
         item.user_properties[:] = [(_NAME, now_s - self._before_s)]
         self._before_s = now_s

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin: tests that need nothing but Python start no program, so that `make check` is quick.
+"""A plugin: tests that need only Python start no program, so that `make check` is quick.
 
 The library itself reads machines with hwloc in a process of its own, which is allowed.
 """
@@ -21,7 +21,7 @@ _STARTS: Final = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system"}
 
 
 class QuickTests:
-    """Fails a test without one of these markers that starts a program."""
+    """Lets a test fail if it has none of these markers and starts a program."""
 
     def __init__(self) -> None:
         self._runs_quick_test = False

@@ -22,7 +22,7 @@ Native = Callable[..., Behaviour]
 
 @pytest.fixture(scope="session")
 def compilers() -> list[str]:
-    """Return the variables for make that name the compilers that count."""
+    """Return the variables for make that name the compilers of numascape."""
     names = (("CC", "numascape-cc"), ("CXX", "numascape-c++"), ("FC", "numascape-fc"))
     parts = " ".join(str(part) for part in installed_file("_compiler").iterdir())
     return [

@@ -42,7 +42,7 @@ class Repeating:
         return self._process.poll() is None
 
     def begin_rounds(self, more: int) -> None:
-        """Return when so many more rounds have begun, or when the program has ended."""
+        """Return when this number of further rounds has begun, or the program has ended."""
         enough = self._rounds() + more
         wait_for(lambda: self._rounds() >= enough or not self.lives(), f"round {enough}")
 
@@ -74,7 +74,7 @@ class Repeating:
 def repeating(folder: Path, program: Sequence[str | Path]) -> Iterator[Repeating]:
     """Start it in this folder, with its errors in a file there, and kill it at the end."""
     reads, prints = socket.socketpair()
-    prints.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the kernel takes its least
+    prints.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the kernel uses its minimum
     with (
         reads,
         (folder / "errors").open("wb") as errors,

@@ -30,8 +30,8 @@ class Server:
 
     programs: tuple[str, ...]
     socket: str
-    prepare: Callable[[Path], list[str | Path]]  # makes its files, and returns its command
-    ask: Callable[[Path], str]  # what it answers
+    prepare: Callable[[Path], list[str | Path]]  # writes its files, and returns its command
+    ask: Callable[[Path], str]  # returns its answers
     refuses_root: bool = False
     answers_in_a_child: bool = False
 
@@ -43,7 +43,7 @@ class Server:
         return int(child)
 
     def is_ready(self, folder: Path, pid: int | None = None) -> bool:
-        """Whether it listens, and the process that was started, `pid`, has the child that answers.
+        """Whether it listens, and the started process `pid` has the child that answers.
 
         A server listens before it makes its children.
         """
@@ -138,7 +138,7 @@ def _ask_redis(folder: Path) -> str:
 
     told = at_the_same_time(client)
     with connect(folder / "redis") as connection, connection.makefile("rwb") as stream:
-        stream.write(b"save\r\n")  # a file of all that is there
+        stream.write(b"save\r\n")  # a file with all data
         stream.flush()
         return told + _redis_answer(stream)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program sees the same of itself, and its children inherit the same, as without a recorder.
+"""A program sees the same state as without a recorder, and its children inherit the same.
 
 Unavoidable differences are listed here, and in docs/behaviour.md.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs do to themselves and to the kernel has the same result in every way to run them."""
+"""Programs with unusual actions have the same result in every way to run them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NEEDS_STORAGE = {(COMPILED, "thread_without_storage"), (COMPILED, "unmapped_plac
 NEEDS_ADDRESSES = {(COMPILED, "address_limit"), (FAULTS, "address_limit")}
 # If it is not recorded, mlockall fills the counters of compiled code.
 FILLS_COUNTERS = {(COMPILED, "locked_memory")}
-# A signal that arrives while the recorder enters or leaves can be seen (docs/behaviour.md).
+# Signals that arrive while the recorder enters or leaves may be different (docs/behaviour.md).
 SEES_ATTACHING = {(ATTACH, "long_waits"), (ATTACH, "signals_to_oneself")}
-# To attach to a process with locked memory, or with few addresses, is refused.
+# The recorder refuses to attach to a process with locked memory, or with few addresses.
 REFUSES_ATTACHING = {(ATTACH, "locked_memory"), (ATTACH, "address_limit")}
 LEFT_OUT = NEEDS_STORAGE | NEEDS_ADDRESSES | SEES_ATTACHING | REFUSES_ATTACHING
-# It is about what comes first.
+# Its subject is the first code that a recorder sees, so several attaches test nothing more.
 FEWER_ATTACHES = {"first_faults": 1}
 CELLS = [
     (way, subject)

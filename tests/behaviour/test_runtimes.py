@@ -82,7 +82,7 @@ def test_compiled_as_by_itself(
 
 
 def test_a_java_interpreter_is_as_by_itself(native: Native, tmp_path: Path) -> None:
-    # The virtual machine generates the code of its interpreter when it starts.
+    # The Java virtual machine generates the code of its interpreter when it starts.
     needed("java")
     command = ["java", "-Xint", "-version"]
     by_itself = native(*command)

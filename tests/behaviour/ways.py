@@ -30,7 +30,7 @@ NATIVE, BINARY, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
 # For any program, without a special build.
 WAYS_OF_ANY = (BINARY, FAULTS, PLAN, ATTACH)
 _RECORDERS_THREAD = "numascape"
-# Each attach finds the program's threads elsewhere.
+# At each attach, the program's threads are at other places in their code.
 ATTACHES = 3
 
 
@@ -95,8 +95,8 @@ def behave(
 ) -> Behaviour:
     """Run a program to its end: once or, for attaching, repeatedly (`rounds.h`).
 
-    With `environment`, the command is started anew, and what it starts with is that of any program.
-    Otherwise a process becomes the command that has loaded its modules already.
+    With `environment`, the command is started as a new program. Otherwise, a process that has
+    loaded the modules already becomes the command.
     """
     if way == ATTACH:
         return _attached(folder, program, attaches)
@@ -163,7 +163,7 @@ def attached(
 ) -> Iterator[None]:
     """A recorder is attached while the context is entered; its trace must be valid.
 
-    The process waits, if it can, while the trace is made, when the recorder has left it.
+    After the recorder has left, the process waits, if it can, while the trace is made.
     """
     with loaded(["record", "-q", "-o", trace_in(folder), "--pid", pid]) as recorder:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages can be read on each screen, and by everybody: what axe-core says."""
+"""Pages can be read on each screen and by everybody: axe-core checks this."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ on_each_screen = pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (12
 
 
 def faults_on_screen(open_file: Open, file: Path, width: int, theme: str) -> list[str]:
-    """What hinders a reader of the page on a screen of this width."""
+    """The problems of a reader of the page on a screen of this width."""
     page = open_file(file, width=width, address=f"#v=1&theme={theme}").page
     needed = page.evaluate("document.documentElement.scrollWidth")
     too_wide = [f"the page needs {needed} pixels"] if needed > width else []

@@ -71,7 +71,7 @@ def _watched(context: BrowserContext) -> Watched:
 
 @pytest.fixture(scope="session")
 def idle_pages() -> list[Watched]:
-    """Pages as good as new ones, which take a second of processor time each."""
+    """Pages that are used again, because a new one takes a second of processor time."""
     return []
 
 

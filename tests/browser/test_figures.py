@@ -190,7 +190,7 @@ def test_many_threads_and_pages_are_shown(open_report: Open) -> None:
     report = open_report("many-threads")
     report.choose("field")
     for thread in (0, 500, 1000):
-        start = thread / 1024  # of its pages and of its row, which are thinner than a pixel
+        start = thread / 1024  # of its pages and its row; they are thinner than a pixel
         assert report.drawn(ACCESSES, start, start)
         assert report.drawn(FIRST, start, start)
     assert report.page.locator(".facts").inner_text().replace("\u202f", "").count("1024") == 1

@@ -94,7 +94,7 @@ def test_lines_from_and_to_memory_are_told_apart(open_file: Open, page_of_lines:
     for key, unit in (("m", "64 lines from memory"), ("m", "64 lines to memory")):
         report.page.locator(".figures").press(key)
         assert unit in legend.inner_text()
-    # Every page has as many lines each way: the same colours on another scale.
+    # Every page has the same number of lines in both directions: equal colours, another scale.
     assert report.pixels(MAP) == both
     report.page.locator(".figures").press("n")
     assert "64 writes" in legend.inner_text()

@@ -265,7 +265,7 @@ def test_unknown_factors_are_not_mentioned(open_pattern: Open) -> None:
 
 
 def test_another_machine_can_be_chosen(open_file: Open, tmp_path: Path) -> None:
-    """Gains, traffic and the nodes of threads follow, and the address keeps the choice."""
+    """Gains, traffic and the nodes of threads follow the choice, and the address keeps it."""
     recorded = write_pattern(heat(), tmp_path / "heat.numascape")
     machine = open_machine("numa16")
     file = tmp_path / "heat.html"

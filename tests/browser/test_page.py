@@ -200,7 +200,7 @@ def test_the_layout_holds(open_report: Open, name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", ["hostile", "seismic-serial", "many-phases"])
 def test_a_telephone_shows_everything_below_each_other(open_report: Open, name: str) -> None:
-    """What is wider, such as tables, is scrolled alone."""
+    """Only wide parts, such as tables, can be scrolled sideways."""
     page = open_report(name, width=390).page
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     sticking_out = page.evaluate("""() => {

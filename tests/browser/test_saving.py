@@ -67,7 +67,7 @@ def test_a_figure_is_saved_as_a_picture_of_twice_the_size(
     with Image.open(save(report.page, FIGURE, "Picture (PNG)", tmp_path)) as picture:
         assert picture.size == (2 * int(drawing.get("width", 0)), 2 * int(drawing.get("height", 0)))
         pixels = np.asarray(picture.convert("RGB")).astype(int)
-    # The map is the largest image in the drawing.
+    # The heat map is the largest image in the drawing.
     maps = sorted(drawing.iter(f"{SVG}image"), key=lambda i: -area(i))
     x, y, width, height = (float(maps[0].get(key, 0)) for key in ("x", "y", "width", "height"))
     inside = pixels[int(2 * y) : int(2 * (y + height)), int(2 * x) : int(2 * (x + width))]

@@ -19,7 +19,7 @@ from numascape.trace import TraceInfo, write_trace
 from numascape.trace.files import describe
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
-# Where to change the file (as a fraction of its length), the new bytes, and where to cut it.
+# The place of a change (as a fraction of the length), the new bytes, and the place of a cut.
 CHANGES = st.lists(st.tuples(st.floats(0, 0.999999), st.binary(min_size=1, max_size=8)), max_size=4)
 CUT = st.none() | st.floats(0, 1)
 SETTINGS = settings(

@@ -64,7 +64,7 @@ def test_blocks_are_as_without_recorder(probed: Probed, seed: int, tmp_path: Pat
 
 
 def test_operands_with_segments_stay_where_they_are(probed: Probed, tmp_path: Path) -> None:
-    # DynamoRIO encodes these again, with the base of the segment.
+    # DynamoRIO encodes these instructions again, with the base of the segment.
     forms = [form for family in probed[0].forms.values() for form in family if form.touches_memory]
     makers = (
         partial(make_with_segments, forms[at : at + TOGETHER], number)

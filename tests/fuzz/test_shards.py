@@ -142,7 +142,7 @@ def test_damaged_python_functions(tmp_path: Path) -> None:
         data = bytearray(content)
         for at, size in python:
             for _ in range(rng.choice((1, 2, 20))):
-                # Its fields, more often than its text and its table.
+                # Mostly the fields are damaged, less often the text and the table.
                 data[at + 8 + rng.randrange(min(size, rng.choice((48, 4096))) - 8)] = rng.choice(
                     (0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))
                 )

@@ -22,7 +22,7 @@ NOBODY = 65534
 """A user without privileges."""
 
 Attach = Callable[..., Any]
-# When so much was counted, each thread of the programs has gone round its loop under the recorder.
+# After this number of accesses, each thread of the programs has run its loop while recorded.
 ENOUGH_ACCESSES = 2_000_000
 
 
@@ -77,13 +77,13 @@ def is_free(pid: int) -> bool:
 
 
 def accesses_so_far(folder: Path) -> int:
-    """Of the recordings in this folder that are not ended."""
+    """Sum the counts of the unfinished recordings in this folder."""
     sessions = folder.glob("*.recording-*")
     return sum(count_so_far(session, 1.0).accesses for session in sessions)
 
 
 def wait_for_accesses(folder: Path, accesses: int) -> None:
-    """Until the recording in this folder has counted so many."""
+    """Wait until the recording in this folder has counted this number of accesses."""
     wait_for(lambda: accesses_so_far(folder) >= accesses)
 
 

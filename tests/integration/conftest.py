@@ -73,7 +73,7 @@ Record = Callable[..., Recording]
 
 
 def make(directory: Path, *arguments: str) -> None:
-    """Build with make, one test process after the other; its output is the text of a failure."""
+    """Build with make, in one test process at a time; the output of make is shown on failure."""
     environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
     with (directory / "Makefile").open() as makefile:
         fcntl.flock(makefile, fcntl.LOCK_EX)
@@ -187,7 +187,7 @@ def built(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="session")
 def compiled(built: Path, record: Record) -> Record:
-    """Return compiled(program, ...) -> Recording, as `record` does for those of other compilers."""
+    """Return compiled(program, ...) -> Recording, like `record` for programs of other compilers."""
 
     def run(program: str, *arguments: str | int | Path, **options: object) -> Recording:
         recording = record(built / program, *arguments, **options)

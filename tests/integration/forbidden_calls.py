@@ -24,6 +24,6 @@ sys.exit(run(sys.argv[2:]))
 
 
 def run_without(call: int, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command `numascape` with these words, without the call of this number."""
+    """The command `numascape` with these words, while the call of this number is forbidden."""
     command = [sys.executable, "-c", _FORBID, str(call), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)

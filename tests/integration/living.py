@@ -14,7 +14,7 @@ PAGE = 4096
 
 @dataclass(frozen=True)
 class Area:
-    """Where a part of its memory is, in bytes."""
+    """The place of a part of its memory, in bytes."""
 
     start: int
     pages: int
@@ -37,13 +37,13 @@ class Living:
         return self.process.pid
 
     def where(self) -> dict[str, list[int]]:
-        """By name the node of each page, as the program itself is told."""
+        """The nodes of its pages by the name of the memory, as it prints them."""
         self._say("where")
         lines = [line.split(":") for line in self._until_dot()]
         return {name: [int(node) for node in nodes.split()] for name, nodes in lines}
 
     def passes(self) -> int:
-        """How often all its data was written and checked."""
+        """The number of times that all its data was written and checked."""
         self._say("passes")
         return int(self._output.readline())
 
@@ -68,7 +68,7 @@ class Living:
 
 
 def write_model(path: Path, pages_per_tensor: int) -> dict[str, int]:
-    """Write a GGUF file with two tensors per layer; by tensor its bytes."""
+    """Write a GGUF file with two tensors per layer; return the bytes of each tensor."""
     import gguf
     import numpy as np
 

@@ -42,7 +42,7 @@ class LoadedCommand:
     errors: Path
 
     def wait(self, limit_s: float) -> int:
-        """Its exit status, as of `subprocess`."""
+        """Its exit status, with the numbers that `subprocess` uses."""
         self.process.join(limit_s)
         if self.process.exitcode is None:
             raise subprocess.TimeoutExpired("numascape", limit_s)
@@ -82,7 +82,7 @@ def run_loaded(
     limit_s: float = 300,
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command line to its end, in this folder; the result has what it prints."""
+    """Run a command line to its end, in this folder; the result has its output."""
     with loaded(arguments, environment, folder) as command:
         status = command.wait(limit_s)
         output, errors = command.output.read_text(), command.errors.read_text()

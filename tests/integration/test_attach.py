@@ -31,7 +31,7 @@ from numascape.trace.format import PAGE_BYTES
 WORDS = 64 * 1024 // 8
 WORDS_PER_PAGE = 512
 RELEASER = "numascape"
-# When so much was counted, threads of `attached` are in their loops, which read `source`.
+# After this number of accesses, threads of `attached` are in their loops, which read `source`.
 BEGUN = 20 * WORDS
 # Of random_places.c
 RANDOM_PLACES = (0x0C81, 0x0D82, 0x0F83, 0x1F04, 0x2A85, 0x3E06, 0x4A07, 0x5208)
@@ -48,8 +48,8 @@ def test_a_running_process_is_counted_and_released(
 
     copying = max(threads, 0) + 1  # main copies as well
     reads, writes = recording.total("source")[0], recording.total("target")[1]
-    # Each word that is read is also written. Only at the instructions at which a thread was taken
-    # over and released can there be one without the other.
+    # Each word that is read is also written. The counts differ only at the instructions at which a
+    # thread was taken over or released.
     assert reads > WORDS
     assert abs(reads - writes) <= 2 * copying
     assert recording.total("source")[1] == 0
@@ -67,15 +67,14 @@ def test_lines_from_memory_are_counted_while_attached(programs: Path, attach: At
     with running(programs / "attached", "0") as process:
         recording = attach(process.pid, "--traffic", "--cache", "32K,8,64")
         assert end(process) == ("right\n", 42)
-    # Both arrays, of 64 KiB each, push each other out: every eighth word is the first of a line.
+    # Both arrays, of 64 KiB each, evict each other: every eighth word is the first of a line.
     reads = recording.total("source")[0]
     assert reads > WORDS
     for structure, dirtied in (("source", False), ("target", True)):
         rows = recording.rows(structure)
-        # Except for the lines at which it was taken over and released, of which some words are not
-        # seen.
+        # The lines at which it was taken over and released are exceptions: some words are not seen.
         assert abs(8 * int(rows["memory_lines"].sum()) - reads) <= 64
-        # What is dirty at the end has not been written back yet.
+        # Lines that are dirty at the end have not been written back yet.
         written = int(rows["written_lines"].sum())
         assert abs(8 * written - reads) <= 32 << 10 if dirtied else written == 0
 
@@ -89,10 +88,10 @@ def test_blocks_allocated_while_attached_are_structures(programs: Path, attach: 
     assert blocks["size"].to_list() == [3 * 4096]
     instances = int(blocks["instances"][0])
     passes = recording.total("target")[1] / WORDS
-    # Allocations are no longer noted from the moment of release until all threads are released: a
-    # few milliseconds, or a good part of the recording on a machine that has other work.
+    # From the moment of release until all threads are released, allocations are not noted: for a
+    # few milliseconds, or on a busy machine for a large part of the recording.
     assert 0.5 * passes <= instances <= passes + 2
-    # Eight words by the program, and malloc's own data around the block.
+    # The program writes eight words, and malloc writes its own data around the block.
     assert recording.total("block")[1] >= 8 * (instances - 1)
 
 
@@ -149,7 +148,7 @@ def test_the_recorders_own_thread_takes_no_signal_to_the_process(
             [COMMAND, "record", "-q", "-o", tmp_path / "run.numascape", "--pid", f"{process.pid}"]
         )
         wait_for(lambda: RELEASER in blocked_signals(process.pid))
-        # When it waits; before that DynamoRIO has it, or it has not begun.
+        # The thread now waits. Before that, DynamoRIO controls it, or it has not started.
         wait_for(lambda: signal.SIGUSR1 in blocked_signals(process.pid).get(RELEASER, set()))
         blocked = blocked_signals(process.pid)[RELEASER]
         recorder.terminate()
@@ -179,7 +178,7 @@ def is_traced(pid: int) -> bool:
 
 
 def blocked_signals(pid: int) -> dict[str, set[int]]:
-    """By the names of the process' threads."""
+    """The threads of the process, by name."""
     found = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
@@ -302,7 +301,7 @@ def test_a_thread_is_refused(programs: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_users_process_is_refused(programs: Path, tmp_path: Path) -> None:
-    # As nobody without the installation, which need not be readable: the check itself.
+    # Another user may not read the installation, so this runs only the check itself.
     attach = Path(sysconfig.get_path("platlib")) / "numascape/_recorder/numascape-attach"
     helper = shutil.copy(attach, tmp_path)
     tmp_path.chmod(0o777)
@@ -318,7 +317,7 @@ def test_another_users_process_is_refused(programs: Path, tmp_path: Path) -> Non
 
 
 def _expect_pages_at_all_places(trace: Trace) -> None:
-    """The eight mappings of `random_places` are known with all of their pages, on the only node."""
+    """All pages of the eight mappings of `random_places` are known, on the only node."""
     sizes = {place << 32: 4 * PAGE_BYTES for place in RANDOM_PLACES}
     places = trace.instances.filter(pl.col("address").is_in(list(sizes)))
     assert dict(places.select("address", "size").iter_rows()) == sizes
@@ -346,7 +345,7 @@ def test_the_nodes_of_pages_are_known_wherever_they_are(
 
 
 def test_static_programs_that_it_starts_are_recorded(tmp_path: Path, attach: Attach) -> None:
-    # The loader of such a program cannot bring in a recorder.
+    # The loader of such a program cannot load a recorder.
     source, program = tmp_path / "writer.c", tmp_path / "writer"
     source.write_text(
         "static volatile char written[40 * 4096];\n"
@@ -361,5 +360,5 @@ def test_static_programs_that_it_starts_are_recorded(tmp_path: Path, attach: Att
     ended = [each for each in recording.trace.info.processes if each.program == str(program)]
     assert len(ended) >= 2
     times = recording.total("written")[1] / (40 * 4096)
-    # The last one may still run when the recorder leaves.
+    # The last child may still run when the recorder leaves.
     assert len(ended) - 1 <= times <= len(ended)

@@ -50,13 +50,13 @@ def test_the_death_of_the_process_is_a_failure(programs: Path, tmp_path: Path, o
     lines = errors.splitlines()
     assert len(lines) == 1, errors
     assert f"process {process.pid} was killed by signal 9" in lines[0] or (
-        f"process {process.pid} died" in lines[0]  # a kernel that does not tell how
+        f"process {process.pid} died" in lines[0]  # a kernel that does not report how it ended
     )
     assert opened(trace).trace.info.exit_status is None
 
 
 def holds_or_has_held_threads(pid: int) -> bool:
-    """Say whether a held thread has the signal to be taken over (SIGILL), or this is over."""
+    """Whether a held thread has received SIGILL, which takes it over, or holding is over."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
             if "SigPnd:\t0000000000000008" in (task / "status").read_text():
@@ -64,7 +64,7 @@ def holds_or_has_held_threads(pid: int) -> bool:
     return "numascape" in thread_names(pid)
 
 
-# The kernel tells of the end of a process only when its held threads were collected.
+# The kernel reports the end of a process only after the end of its held threads was collected.
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_process_may_die_while_it_is_entered(
     programs: Path, tmp_path: Path, attempt: int
@@ -80,7 +80,7 @@ def test_a_process_may_die_while_it_is_entered(
         while not holds_or_has_held_threads(process.pid):
             assert recorder.poll() is None
         process.kill()
-        # It waits for up to two minutes for threads that live.
+        # It waits for living threads for up to two minutes.
         _, errors = recorder.communicate(timeout=100)
     assert recorder.returncode == 2
     assert len(errors.splitlines()) == 1, errors

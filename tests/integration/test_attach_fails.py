@@ -14,7 +14,7 @@ from integration.attaching import end, expect_refusal, running, wait_for
 
 
 def state(pid: int) -> tuple[list[str], list[str], set[str]]:
-    """Return what a process has: its signals, its mappings without the heap's, its files."""
+    """Return the state of a process: its signals, its mappings except the heap, its files."""
     folder = Path(f"/proc/{pid}")
     signals = [
         line

@@ -14,7 +14,7 @@ import pytest
 
 from integration.attaching import Attach, end, running, wait_for
 
-# Enough that some attaches find a thread at each possible place.
+# Enough attaches, so that some find a thread at each possible place.
 CYCLES = 4
 
 
@@ -47,7 +47,7 @@ def stopped_once(program: Path) -> Iterator[subprocess.Popen[str]]:
         process.send_signal(signal.SIGSTOP)
         wait_for(lambda: all_are(process.pid, "T"))
         process.send_signal(signal.SIGCONT)
-        # Calls that the stop ended have returned, and the others wait again.
+        # The calls that the stop ended have returned, and the others wait again.
         wait_for(lambda: all_are(process.pid, "S"))
         yield process
 
@@ -108,7 +108,7 @@ def test_memory_that_nobody_touched_stays_so(programs: Path, attach: Attach) -> 
         assert end(process) == ("right\n", 42)
 
 
-# Threads that start children, which share the memory until they execute a program.
+# Threads start children, which share the memory until they execute a program.
 SPAWNING = """
 import os, signal, threading
 stop = threading.Event()
@@ -128,7 +128,7 @@ print(wrong or "right")
 
 
 def held(pid: int) -> tuple[int, int, int]:
-    """Descriptors, mappings, and pages of address space."""
+    """The numbers of descriptors, mappings, and pages of address space."""
     process = Path(f"/proc/{pid}")
     return (
         len(list((process / "fd").iterdir())),
@@ -156,7 +156,7 @@ def test_nothing_more_is_left_after_more_attaches(programs: Path, attach: Attach
             attach(process.pid, seconds=0.1)
             seen.append(held(process.pid))
         assert end(process) == ("right\n", 42)
-    # The thread of a release may still be ending, and its stack with it.
+    # The thread of a release may not have ended yet, so its stack may still exist.
     assert [descriptors for descriptors, _, _ in seen] == [before] * 4
     assert max(mappings for _, mappings, _ in seen[2:]) <= seen[1][1] + 1
     assert max(pages for _, _, pages in seen[2:]) <= seen[1][2] + 64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call stacks of allocations are told apart, however many there are at one place."""
+"""Call stacks of allocations are distinguished, with any number of them at one place."""
 
 from typing import Any
 

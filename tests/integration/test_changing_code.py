@@ -39,5 +39,6 @@ def test_faults_and_new_code_take_no_memory(
     record: Any, compiled: Any, how: str, recorder: str
 ) -> None:
     run = compiled if recorder == "compiled" else record
-    # 55 bytes for each were 540 KiB; the system accounts for memory in batches of pages.
+    # With 55 bytes for each fault, this would be 540 KiB; the system counts memory in groups of
+    # pages.
     assert int(run("faults", how, recorder=recorder).output) <= 128

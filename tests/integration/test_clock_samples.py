@@ -63,7 +63,7 @@ def assert_added_by_halves(recording: Any) -> None:
     halves = dict(by_half.iter_rows())
     assert all(len(threads) == 1 for threads in halves.values())
     assert halves[True] != halves[False]
-    # The loop accesses each array as often as the others: within six standard deviations.
+    # The loop accesses all arrays equally often: the samples agree within six standard deviations.
     samples = sums(recording, "samples")
     whole = sum(samples.values())
     for name in ADDED:
@@ -166,5 +166,5 @@ def test_page_faults_are_left_out_where_observing_them_would_cost_much(
 
 
 def events_of(pid: int) -> int:
-    """How many events of the kernel it observes."""
+    """The number of the kernel's events that it observes."""
     return sum("perf_event" in str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What numascape-cc, numascape-c++ and numascape-fc compile is counted as exactly as any program.
+"""Programs that the compilers of numascape build are counted as exactly as any other program.
 
 The programs and the expected counts are those of the binary recorder's tests.
 """
@@ -31,7 +31,7 @@ def strides(compiled: Any) -> Any:
     return compiled("strides")
 
 
-# Not `misaligned`: what straddles two pages counts on the first one only.
+# Not `misaligned`: an access to two pages counts on the first one only.
 @pytest.mark.parametrize(
     ("array", "pages", "reads", "writes"),
     [
@@ -203,7 +203,8 @@ def test_every_line_says_whether_it_is_exact(compiled: Any) -> None:
         assert rows.height >= 2
         assert rows["estimated"].sum() == 0
         assert (rows["line"] > 0).all()
-    # Blocks on pages of their own are exact though the same code uses variables that share some.
+    # Blocks on pages of their own are exact, although the same code uses variables that share
+    # pages.
     trace = compiled("fields").trace
     rows = trace.source_lines.join(trace.structures, on="structure").filter(
         pl.col("kind") == "heap"

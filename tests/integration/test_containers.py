@@ -49,7 +49,7 @@ def test_each_worker_touches_and_uses_its_segment(record: Any, examples: Path) -
     assert written.height == PAGES
     for worker, page, count in written.iter_rows():
         assert owners[page] == worker
-        # Constructed once; then in each step next, temperature, heat and updates.
+        # Each cell is constructed once. Each step then writes next, temperature, heat and updates.
         assert count >= cells_per_page * 4 * STEPS
 
 

@@ -19,7 +19,7 @@ BY_KERNEL = "the kernel, in a system call"
 
 @contextmanager
 def huge_pages_on_demand() -> Iterator[None]:
-    """Let the kernel make two huge pages when they are needed, if this may be changed."""
+    """Let the kernel make two huge pages on demand, if the setting can be changed."""
     if not os.access(MORE_HUGE_PAGES, os.W_OK):
         yield
         return

@@ -35,7 +35,7 @@ def test_memory_that_a_child_only_reads_is_that_of_its_ancestor(record: Any) -> 
     assert recording.pages_by_thread("data") == {0: written, 1: read, 2: read}
     touched = trace.first_touch.join(owners["data"].select("structure"), on="structure")
     assert touched.select("page", "thread").rows() == [(0, 0), (1, 0)]
-    # The child wrote a word of it, and may have read its own copy. The grandchild did not.
+    # The child wrote a word of it, and may have read its own copy. The grandchild wrote nothing.
     assert owners["more"]["process"].to_list() == [0, 1]
     assert recording.total("more", process=1) == (WORDS, 1)
     assert recording.total("more") == (2 * WORDS, WORDS + 1)

@@ -11,7 +11,7 @@ import pytest
 PAGE = 4096
 PAGES = 64
 WORDS = PAGES * PAGE // 8
-HEADER_ACCESSES = 8  # of the allocator, on the page that a block's first bytes share with its size
+HEADER_ACCESSES = 8  # of the allocator to a block's size, beside the block's start
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_small_blocks_at_one_address_never_mix(record: Any) -> None:
     printed = json.loads(recording.output)
     rounds = printed["rounds"]
     assert printed["reuses"] >= rounds - 1
-    # The first and last page hold other blocks, too, and pages are what is counted.
+    # The first and the last page also hold other blocks, and counts are per page.
     inner = range(1, printed["words"] * 8 // PAGE)
     writer, reader = recording.pages("writer"), recording.pages("reader")
     assert {page: writer[page] for page in inner} == dict.fromkeys(inner, (0, 512 * rounds))

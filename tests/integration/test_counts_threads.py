@@ -53,7 +53,7 @@ def test_each_thread_has_its_own_counts(record: Any, threads: int) -> None:
     assert recording.pages_by_thread("boundary") == {
         t + 1: {t * 8 // PAGE: (3, 3)} for t in range(threads)
     }
-    if KERNEL >= (6, 11):  # it can be asked for one mapping, so no thread reads the list of all
+    if KERNEL >= (6, 11):  # it can report a single mapping: no thread reads the whole list
         assert int(recording.output) < READ_BY_PROCESS + READ_BY_THREAD * threads
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from integration.attaching import COMMAND
 
-# Where the fields of Elf64_Ehdr are, and their formats.
+# The offsets of the fields of Elf64_Ehdr, and their formats.
 FIELDS = {
     "e_phoff": (32, "<Q"),
     "e_shoff": (40, "<Q"),
@@ -21,7 +21,7 @@ FIELDS = {
     "e_shnum": (60, "<H"),
     "e_shstrndx": (62, "<H"),
 }
-# Nothing reads the sections of a program to execute it.
+# The sections of a program are not read to execute it.
 EXECUTED = [
     ("e_shoff", 1),
     ("e_shoff", 1 << 40),

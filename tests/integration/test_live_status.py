@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `record` shows on a terminal while the program runs."""
+"""The status that `record` shows on a terminal while the program runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Terminal:
             self.output += os.read(self.ours, 4096)
 
     def read_to_end(self) -> bytes:
-        """All output, once nobody else has the terminal open."""
+        """All output, when no other process has the terminal open any more."""
         with suppress(OSError):
             while True:
                 self.output += os.read(self.ours, 4096)
@@ -105,14 +105,14 @@ def test_the_title_shows_the_status_where_the_program_writes(command: Path, tmp_
         close_input(process)
         shown = terminal.read_to_end()
     assert shown.count(b"\x1b[22;2t") == shown.count(b"\x1b[23;2t") == 1
-    # Without what sets the title, the output of the program is as it wrote it.
+    # Apart from the codes that set the title, the output of the program is unchanged.
     assert b"\nbegun, ended\r\nnumascape: Converting" in re.sub(
         rb"\x1b\]2;[^\x07]*\x07|\x1b\[2[23];2t", b"", shown
     )
 
 
 def test_a_quiet_recording_shows_nothing(command: Path, tmp_path: Path) -> None:
-    """Also when another one, which began later, has shown its status."""
+    """This also holds if another recording, which began later, has shown its status."""
     with recording(command, tmp_path / "quiet.numascape", "--quiet") as (quiet, process):
         send(process, b"begun\n")
         assert process.stdout is not None

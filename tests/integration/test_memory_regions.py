@@ -94,7 +94,7 @@ def test_the_last_region_of_a_page_counts(recorded: Any) -> None:
     assert in_pages(recording, "inner") == (2, 6)
     assert in_pages(recording, "over all") == (0, 0)
     assert in_pages(recording, "overlapping") == (4, 0)
-    # Pages 8 to 31 at first; 0 to 7 when "inner" and "over all" have ended; 28, 29, and 30, 31.
+    # At first pages 8 to 31; 0 to 7 after the end of "inner" and "over all"; 28, 29, and 30, 31.
     assert in_pages(recording, "outer") == (8 + 8 + 2 + 2, 24 + 8)
     assert in_pages(recording, POOL) == (2, 0)
 
@@ -106,7 +106,7 @@ def test_pages_that_regions_share_are_divided_by_bytes(recorded: Any) -> None:
     assert recording.pages("first halves") == dict.fromkeys(range(4), (0, WORDS // 2))
     reads, writes = recording.total("uneven")
     assert reads == 0
-    # The time before it begins counts, too.
+    # The time before the region begins counts, too.
     assert 2 * WORDS <= writes <= 2.5 * WORDS
     assert in_pages(recording, "whole")[1] + in_pages(recording, "half")[1] == 1
     every = sum(recording.total(name)[1] for name in ("first halves", "uneven", POOL))
@@ -218,6 +218,6 @@ def test_regions_of_python(record: Any, tmp_path: Path) -> None:
     ]
     (row,) = recording.trace.structures.filter(kind="region").iter_rows(named=True)
     assert (row["name"], row["file"], row["size"]) == ("halves", "", 32 * 4096)
-    # What the interpreter writes is one word of each of these pages; the ends are shared.
+    # The interpreter writes one word of each of these pages; the pages at the ends are shared.
     writes = {page: writes for page, (_, writes) in recording.pages("halves").items() if writes}
     assert [writes[page] for page in range(1, 16)] == [1] * 15

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`numascape move` on this machine, which may have one node: what it refuses, plans and writes.
+"""`numascape move` refuses, plans and writes the right things, also on a machine with one node.
 
 tests/vm/test_live.py moves pages between nodes.
 """
@@ -179,7 +179,7 @@ def test_a_layer_of_a_file_that_nobody_maps_is_found(
     status, output, errors = numascape(*words)
     assert status in {0, 1}, errors
     document = json.loads(output)
-    # Two tensors of 32 pages, whose ends are moved to those of pages.
+    # Two tensors of 32 pages each: their ends are rounded to the ends of pages.
     assert abs(document["to_move"] + document["in_place"] - 64 * 4096) <= 4096
 
 

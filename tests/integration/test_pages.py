@@ -80,7 +80,7 @@ def test_variables_mappings_and_tensors_are_told_apart(
     for layer in range(LAYERS):
         tensor = structure(process, f"blk.{layer}.ffn_down.weight")
         assert (tensor["kind"], tensor["file"]) == ("tensor", str(model))
-        # The boundaries of tensors are moved to those of pages.
+        # The boundaries of tensors are rounded to boundaries of pages.
         assert abs(tensor["mapped_file"] - TENSOR_PAGES * PAGE) <= PAGE
 
 
@@ -212,7 +212,7 @@ def test_errors_are_one_line(numascape: Numascape, options: tuple[str, ...], mes
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_users_process_is_refused_in_one_line() -> None:
-    # The first run, as root, loads all modules: the other user may not read where Python lies.
+    # The first run, as root, loads all modules: the other user may not read the folder of Python.
     code = (
         "import contextlib, io, os, sys\n"
         "from numascape.cli.entry import run\n"

@@ -11,8 +11,8 @@ import pytest
 from integration.conftest import PROGRAMS, Recording, make
 from numascape.report import from_trace
 
-# The program's own structures; all others belong to libraries. `sums` is first filled by memset;
-# one recorder does not count the stores of the C library, the other counts one per word.
+# The program's own structures; all others belong to libraries. memset fills `sums` first. One
+# recorder does not count stores of the C library; the other counts one store for each word.
 NAMED = {
     "parity_c": ["values", "order", "table"],
     "parity_cxx": ["grid.cells"],
@@ -24,7 +24,7 @@ RUNS = [("parity_c", ()), ("parity_c", ("parallel",)), ("parity_cxx", ()), ("par
 
 @pytest.fixture(scope="session")
 def plain(request: pytest.FixtureRequest) -> Path:
-    """The programs as the compilers behind the wrappers build them, at -O1."""
+    """The programs, compiled at -O1 by the compilers that the wrappers call."""
     build = request.config.cache.mkdir("parity-programs")
     compilers = ["CC=clang-19", "CXX=clang++-19", "FC=flang-new-19", "FFLAGS=-O1 -g"]
     make(PROGRAMS, f"BUILD={build}", "KERNELS=", *compilers, "parity")
@@ -54,7 +54,7 @@ def touchers(recording: Recording, structure: str) -> dict[int, int]:
 
 
 def inner_total(recording: Recording, structure: str) -> tuple[int, int]:
-    """Reads and writes but on the first and the last page, which others may share."""
+    """Reads and writes, without the first and the last page, which others may share."""
     counts = [recording.pages(structure)[page] for page in sorted(recording.pages(structure))[1:-1]]
     return sum(reads for reads, _ in counts), sum(writes for _, writes in counts)
 

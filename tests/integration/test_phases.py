@@ -210,7 +210,7 @@ def test_time_slices_hold_every_access(record: Any) -> None:
 
 SLICE_S = 0.25
 STEPS = 6
-# Each step is in a slice of time of its own, because more than a slice is between two steps.
+# The time between two steps is longer than a slice, so each step is in a slice of its own.
 GROWS = f"""
 import time
 kept = []
@@ -231,7 +231,8 @@ def test_page_faults_and_samples_are_in_their_time_slice(record: Any, event: str
     touched = trace.first_touch.filter(pl.col("phase") > 0).sort("time_ns")
     within = touched.join_asof(spans, left_on="time_ns", right_on="start_ns")
     assert touched["phase"].n_unique() >= STEPS
-    # The kernel's clock is not the recorder's: a fault just after a switch may seem before it.
+    # The kernel and the recorder use different clocks: a fault just after a switch may seem
+    # earlier.
     assert (within["phase"] == within["slice"]).mean() > 0.9
     if event:
         assert trace.accesses["phase"].n_unique() >= STEPS
@@ -250,7 +251,7 @@ def test_a_child_is_in_the_phase_that_it_was_made_in(record: Any) -> None:
     recording = record("phases", "forking")
     forking = region("forking", "forking")
     assert by_phase(recording, process=0) == {forking: (0, 2 * PART), OUTSIDE: (PART, 0)}
-    # The child's own region is inside the one that it was made in.
+    # The child's own region is inside the region in which it was forked.
     assert by_phase(recording, "other", process=1) == {forking: (512, 1024)}
 
 
@@ -272,7 +273,7 @@ Limited = Callable[..., Any]
 def limited(
     programs: Path, opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Limited:
-    """Return limited(tables, *arguments) -> Recording, with so few tables of counters."""
+    """Return limited(tables, *arguments) -> Recording, with this small number of tables."""
 
     def run(tables: int, *arguments: str) -> Any:
         given = binary.client_options
@@ -323,7 +324,8 @@ def test_attached_in_the_midst_of_regions(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        # Threads that wait for each other in OpenMP count accesses, too: enough would be too few.
+        # OpenMP's waiting threads also make accesses, so the usual number would be reached too
+        # early.
         recorder = record_running(process.pid, target, "--seconds", "2")
         left = ProcessTime(process.pid)
         wait_for(lambda: is_working(left))  # without the recorder
@@ -335,7 +337,7 @@ def test_attached_in_the_midst_of_regions(
     assert reads == 0
     assert writes > 0
     if passes == 100:
-        # clang 19's debug information has the region at the loop behind its pragma.
+        # In clang 19's debug information, the region is at the loop after its pragma.
         at, _, line = region("endless", "endless").rpartition(":")
         names = {f"{at}:{line}", f"{at}:{int(line) + 1}"}
         begun = [row for name, row in phases(recording).items() if name in names]

@@ -126,7 +126,7 @@ def test_openmp_threads_run_where_the_plan_says(
     found = run(plan, programs / program, environment=binding)
     lines = found.output.splitlines()
     team = [f"{number} {(LAST, FIRST)[number % 2]}" for number in range(4)]
-    # OpenMP is told all CPUs, and what the program asks for its threads has no effect.
+    # OpenMP sees all CPUs, and bindings by the program have no effect.
     assert lines == [f"procs {len(CPUS)}", *team, *team]
     threads = found.verified["threads"]
     assert [thread["openmp"] for thread in threads] == [0, 1, 2, 3]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that gives up or gets privileges works recorded as alone, and is recorded as far as
-that can be."""
+"""Programs that change their privileges behave as without a recorder, and are recorded if
+possible."""
 
 import os
 import shutil

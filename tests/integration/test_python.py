@@ -46,7 +46,7 @@ SIZES = {"grid.cells": 800_000, "u": 160_000, "v": 240_000, "rows": 80_000, "min
 
 
 def interpreters() -> dict[str, Path]:
-    """The interpreters here that names are known for, by version and path."""
+    """The interpreters on this system that the recorder supports, by version and path."""
     found: dict[str, Path] = {}
     for name in (sys.executable, "/usr/bin/python3", *(f"python{version}" for version in KNOWN)):
         path = shutil.which(name)
@@ -55,7 +55,7 @@ def interpreters() -> dict[str, Path]:
         said = subprocess.run([path, "-c", ASK], capture_output=True, text=True, check=False)
         version, _, real = said.stdout.partition(" ")
         if said.returncode == 0 and version in KNOWN:
-            # Another name may be a script that starts it.
+            # A program of another name may be a script that starts the interpreter.
             found.setdefault(f"{version} {real.strip()}", Path(path))
     return found
 

@@ -73,7 +73,7 @@ def test_a_program_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 
 def snippets(document: Path) -> str:
-    """All Python of a document that is run, as one program."""
+    """All Python of a document that the test runs, as one program."""
     found = [code for not_run, code in SNIPPET.findall(document.read_text()) if not not_run]
     assert found, document
     return "\n".join(found)

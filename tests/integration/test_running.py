@@ -17,7 +17,7 @@ from integration.forbidden_calls import PERF_EVENT_OPEN, run_without
 from integration.living import LAYERS, write_model
 
 SLICE_S = 0.25
-# A thread reads the first layers of a model, and another one the last, in a later slice of time.
+# One thread reads the first layers of a model. In a later slice, another thread reads the last.
 READS = f"""
 import mmap, sys, threading, time
 file = open(sys.argv[1], "rb")
@@ -46,7 +46,7 @@ def program(request: pytest.FixtureRequest) -> Path:
 
 
 def wait_for_events(pid: int, kinds: int = 1) -> None:
-    """Until the helper that looks at the process has events of the kernel for each CPU."""
+    """Wait until the helper that observes the process has events of the kernel for each CPU."""
     end = time.monotonic() + 300
     while time.monotonic() < end:
         for process in Path("/proc").glob("[0-9]*"):

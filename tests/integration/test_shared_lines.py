@@ -9,7 +9,7 @@ import pytest
 
 ROUNDS, LINES = 100, 64
 FIRST, SECOND = 1, 2  # threads
-# The first two times that a thread writes a line after another one, it is not known what it is for.
+# For the first two writes of a thread to a line of another thread, the bytes are not known.
 UNKNOWN = 2
 
 
@@ -72,7 +72,7 @@ def test_transfers(
 
 def test_a_byte_that_is_used_later_in_a_turn_is_seen(recording: Any) -> None:
     rows = rows_of(recording, "late_word").group_by("thread").agg(pl.col("true_sharing").sum())
-    # The second thread reads a word of the first in each second round; of round 0 it is not known.
+    # The second thread reads a word of the first in every second round; round 0 is not known.
     assert dict(rows.iter_rows()) == {FIRST: 0, SECOND: ROUNDS // 2 - 1}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded program gets its signals as from the kernel: handled, blocked, waited for."""
+"""A recorded program gets its signals as without a recorder: handled, blocked, waited for."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which source lines read and write which structure, against closed forms."""
+"""The source lines that read and write each structure agree with closed forms."""
 
 from typing import Any
 

@@ -22,17 +22,15 @@ def recording(request: pytest.FixtureRequest, record: Any) -> Any:
 def whole_pages(
     recording: Any, name: str, process: int = 0, calls: int = 1
 ) -> list[tuple[float, float]]:
-    """Reads and writes of the pages that only the array is on, in pages of words.
-
-    The pages at its ends are divided with other variables of the stack, and not in the list. A
-    function that is compiled with -fstack-clash-protection also reads and writes a word of each
-    page in each call.
+    """Reads and writes of the pages that have only the array, in pages of words. The pages at its
+    ends also have other variables, and are not in the list. A function that is compiled with
+    -fstack-clash-protection also reads and writes a word of each page in each call.
     """
     is_probed = recording.trace.info.program.endswith("_probed") and process == 0
     probes = calls if is_probed else 0
     row = local(recording, name, process)
     instances = recording.trace.instances.filter(structure=row["structure"])
-    # The first page is divided, unless the array begins with it.
+    # The first page is divided, unless the array begins at its start.
     starts = {i: int(address % 4096 != 0) for i, address in instances.select(INSTANCE).rows()}
     rows = recording.rows(name, process).group_by("instance", "page")
     rows = rows.agg(pl.col("reads", "writes").sum()).sort("instance", "page")
@@ -111,7 +109,7 @@ def test_a_child_has_the_frames_of_its_parent(recording: Any) -> None:
 
 def test_blocks_that_share_memory_share_a_name(recording: Any) -> None:
     (name,) = recording.trace.structures.filter(function="call_either")["name"]
-    # Clang describes neither of them.
+    # Clang's debug information describes neither of them.
     assert name in {"left or right", "right or left", "frame of call_either()"}
     assert whole_pages(recording, name, calls=2) == [(0, 2)] * PAGES
 

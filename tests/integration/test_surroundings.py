@@ -13,7 +13,7 @@ RECORDERS = ["compiled", "faults"]
 
 
 def ignored_of_libc(errors: str) -> int:
-    """The two signals of the C library that the process ignores, as bits."""
+    """The bits of the C library's two signals, if the process ignores them."""
     return int(re.findall(r"^of the C library (\w+)$", errors, re.MULTILINE)[0], 16)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unusual actions of programs work under a recorder as they do alone, with correct counts."""
+"""Unusual actions of programs work as without a recorder, and the counts are right."""
 
 import os
 import signal

@@ -11,7 +11,7 @@ import pytest
 
 SOURCE = (Path(__file__).parent / "programs" / "thread_variables.c").read_text().splitlines()
 WORDS, PAGES, FEW, TIMES = 512, 8, 48, 2000
-# The main thread, two threads at once, and two in turn.
+# The main thread, two threads at the same time, and two threads one after the other.
 RUNS = 5
 
 
@@ -27,9 +27,10 @@ def local(recording: Any, name: str, process: int = 0) -> dict[str, Any]:
 
 
 def whole_pages(recording: Any, name: str, process: int = 0) -> dict[int, list[float]]:
-    """By thread: the writes to each page that only the array is on, in pages of words.
+    """The writes of each thread to each page that has only the array, in pages of words.
 
-    Who creates a thread clears the memory of its variables, with less than one write for each word.
+    The creator of a thread clears the memory of its variables, with less than one write for each
+    word.
     """
     row = local(recording, name, process)
     instances = recording.trace.instances.filter(structure=row["structure"])
@@ -51,7 +52,7 @@ def test_each_thread_has_its_own(recording: Any) -> None:
         "thread_variables.c",
         1 + next(i for i, line in enumerate(SOURCE) if "double field[ROOM]" in line),
     )
-    # Threads that come in turn may have the stack of a thread that has ended.
+    # A later thread may have the stack of a thread that has ended.
     assert 3 <= row["instances"] <= RUNS
     counts = whole_pages(recording, "field")
     assert len(counts) == RUNS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that end pass their recorder to later ones, without mixing their counts."""
+"""A new thread uses the recorder of an ended thread, and their counts are not mixed."""
 
 import subprocess
 from collections import Counter
@@ -36,7 +36,7 @@ def check_waves(recording: Any, threads: int, at_once: int) -> None:
 
 
 def check_first_touches(recording: Any, threads: int, at_once: int) -> None:
-    """A page belongs to the first thread that uses it, not to one that had its recorder before."""
+    """A page belongs to the first thread that uses it, not to an earlier user of its recorder."""
     touches = recording.trace.first_touch.join(
         recording.trace.structures.filter(pl.col("name") == "own").select("structure"),
         on="structure",
@@ -71,7 +71,7 @@ def test_twenty_thousand_compiled_threads(compiled: Any) -> None:
 
 
 def test_lines_of_memory_of_threads_that_end(record: Any) -> None:
-    """Each thread begins with an empty cache: it fetches its line and the one that all share."""
+    """Each thread begins with an empty cache: it fetches its own line and the shared line."""
     recording = record("thread_waves", 100, 2, traffic=True)
     check_waves(recording, 100, 2)
     lines = recording.rows("own").group_by("thread").agg(pl.col("memory_lines").sum())
@@ -84,7 +84,7 @@ def test_samples_are_of_the_thread_that_made_the_access(record: Any) -> None:
     shared = trace.structures.filter(pl.col("name") == "shared").select("structure")
     seen = trace.seen_lines.join(shared, on="structure", how="semi")
     times = dict(seen.group_by("thread").agg(pl.col("times").sum()).iter_rows())
-    # Each reads it once, and the first executions of code are all sampled.
+    # Each thread reads it once, and all first executions of code are sampled.
     assert times[1] == times[2] == 1
 
 

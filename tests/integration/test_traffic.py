@@ -33,8 +33,8 @@ def lines(recording: Any, structure: str) -> tuple[int, int]:
 
 STRUCTURES: dict[str, tuple[int, int]] = {
     "cold": (LARGE, 0),
-    "warm": (SMALL, 0),  # fits: the later passes find it
-    "large": (3 * LARGE, 0),  # does not: least recently used is what comes next
+    "warm": (SMALL, 0),  # it fits: the later passes find it
+    "large": (3 * LARGE, 0),  # it does not fit: each line is evicted before it is read again
     "written": (2 * LARGE, 2 * LARGE),
     "modified": (LARGE, LARGE),
     "words": (LARGE, 0),
@@ -112,7 +112,7 @@ def test_lines_of_a_process_that_is_attached_to(programs: Path, attach: Any) -> 
 
 
 def test_accesses_are_those_without_traffic(record: Any, traffic: Any) -> None:
-    # Not the totals: the C library reads the environment, and each recording has its own.
+    # Totals may differ, because the C library reads the environment of each recording.
     plain = record("traffic")
     assert not set(COLUMNS) & set(plain.trace.accesses.columns)
     for name in STRUCTURES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`numascape tune` on this machine, which may have one node: what it refuses before it observes.
+"""`numascape tune` refuses wrong requests before it observes, also on a machine with one node.
 
 tests/vm/test_live.py moves a program on two nodes, measures, and takes back.
 """
@@ -105,7 +105,7 @@ def living(
 
 
 def test_a_process_is_planned_by_its_own_addresses(living: Living, tmp_path: Path) -> None:
-    """Observed here, and planned as if this machine had two nodes, all its memory on the first."""
+    """A plan made as if this machine had two nodes, and all memory was on the first."""
     target = target_of(living.pid)
     assert target is not None
     trace = observe(target, 2.0, "binary", tmp_path / "before.numascape", lambda _: None)
@@ -132,7 +132,7 @@ def test_a_process_is_planned_by_its_own_addresses(living: Living, tmp_path: Pat
                 wanted[inside] = placement.wanted(part, at[inside], now)
         half = area.pages // 2
         assert wanted.tolist() == [nodes[workers[0]]] * half + [nodes[workers[1]]] * half, name
-    # From either node, whichever thread has near memory there.
+    # The move is worth it from either node, because it makes memory near to one of the threads.
     speeds = speeds_of(machine)
     demand = demand_of(known, speeds)
     for node in (0, 1):
@@ -145,7 +145,7 @@ def test_a_process_is_planned_by_its_own_addresses(living: Living, tmp_path: Pat
 
 
 def loop(pid: int, folder: Path, stopped: threading.Event | None = None) -> tuple[Request, Outcome]:
-    """The loop without a move, for two seconds."""
+    """Run the loop for two seconds, without a move."""
     target = target_of(pid)
     assert target is not None
     came = stopped or threading.Event()
@@ -197,7 +197,7 @@ def test_a_process_that_ends_while_it_is_observed_is_named(
 
 
 def test_signals_are_noted_while_the_recorder_passes_them_on(tmp_path: Path) -> None:
-    """A signal ends the recording, and the loop learns that it came."""
+    """A signal ends the recording, and the loop learns about the signal."""
     script = """
 import subprocess
 from numascape.signals import signals_noted, signals_passed_on

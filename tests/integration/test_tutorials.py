@@ -71,7 +71,7 @@ def needs_mpi() -> None:
 def run(
     command: str, folder: Path, environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run it as a shell does. A command of ours alone has its modules loaded already."""
+    """Run it as a shell does. A single command of ours runs with its modules already loaded."""
     program, *arguments = shlex.split(command)
     if program == "numascape" and not re.search(r"[|&;<>$`*?~]", command):
         return run_loaded(arguments, environment, folder=folder)

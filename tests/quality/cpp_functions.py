@@ -42,7 +42,7 @@ def _found(text: bytes, query: str) -> list[Node]:
 
 
 def _name(function: Node) -> str | None:
-    """None of what is only a type, or the use of a macro."""
+    """Types and uses of macros are not functions."""
     if function.type == "abstract_function_declarator":
         of_lambda = function.parent is not None and function.parent.type == "lambda_expression"
         return "" if of_lambda else None

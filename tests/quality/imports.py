@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the files of a checkout import, by the folder that they are in."""
+"""Lists the imports of the files of a checkout, by folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# These hand on what the packages offer; nothing imports them from inside the package.
+# These export names of the packages; no file inside the package imports them.
 FACES = {"__init__", "__main__"}
 
 
@@ -71,7 +71,7 @@ def used_targets(root: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def imported_names(path: Path) -> set[str]:
-    """What a file imports, at any depth: modules, and names in modules."""
+    """All imports of a file, also inside functions: modules, and names in modules."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):

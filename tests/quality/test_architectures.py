@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What depends on the processor is in folders `arch/`; ARCHITECTURE.md has what a port adds."""
+"""Code for one processor is in folders `arch/`; ARCHITECTURE.md lists what a port adds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHOICE = re.compile(
     r'(?:#elif defined\(__aarch64__\)\n#include "arch/aarch64/[\w.-]+"\n)?'
     r'#else\n#error "[^"]+"\n#endif\n'
 )
-# Calls that are not among those of every processor (asm-generic/unistd.h).
+# Calls that do not exist on every processor (asm-generic/unistd.h).
 OLD_CALLS = (
     "_sysctl|access|alarm|arch_prctl|chmod|chown|creat|dup2|epoll_create|epoll_wait|eventfd|fork"
     "|futimesat|get_thread_area|getdents|getpgrp|inotify_init|ioperm|iopl|lchown|link|mkdir|mknod"
@@ -48,7 +48,7 @@ OF_A_PROCESSOR = re.compile(
 
 
 def of_a_processor(text: str) -> list[str]:
-    """What in a source file depends on a processor, also in its comments."""
+    """The words in a source file, also in comments, that depend on a processor."""
     return [found.group() for found in OF_A_PROCESSOR.finditer(CHOICE.sub("", text))]
 
 

@@ -47,7 +47,7 @@ def test_folders_and_files_that_are_named_exist(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_files_that_are_named_without_their_folder_exist(path: str) -> None:
-    """Such as `page_use.py` in the table of a folder: some folder has a file of this name."""
+    """Some folder has a file of this name, such as `page_use.py` in the table of a folder."""
     suffixes = ("py", "cpp", "c", "h", "hpp", "S", "ts", "tsx", "toml", "txt", "md", "cmake")
     named = set(re.findall(rf"`([\w./-]+\.(?:{'|'.join(suffixes)}))`", (ROOT / path).read_text()))
     folders = [path for path in ROOT.iterdir() if path.name not in {"build", ".git", ".venv"}]
@@ -64,7 +64,7 @@ def test_files_that_are_named_without_their_folder_exist(path: str) -> None:
 
 
 def test_the_answers_to_where_to_look_are_files_in_the_folders_that_they_name() -> None:
-    """A name without its folder is that of a file beside, or above, another one of its row."""
+    """A name without a folder belongs to a file beside, or above, another file of the row."""
     table = (ROOT / "ARCHITECTURE.md").read_text().split("## Where to look")[1].split("\n## ")[0]
     rows = [line for line in table.splitlines() if line.startswith("| ") and "`" in line]
     assert len(rows) > 30
@@ -78,7 +78,7 @@ def test_the_answers_to_where_to_look_are_files_in_the_folders_that_they_name() 
 
 
 def verb_and_words(words: list[str]) -> list[str]:
-    """The verb, of two words where it has verbs of its own, and what follows it."""
+    """The verb (two words, if it has verbs of its own), and the words after it."""
     if words[0] in {"machine", "host"} and len(words) > 1:
         return [" ".join(words[:2]), *words[2:]]
     return words

@@ -31,7 +31,7 @@ VIEWER = ROOT / "src" / "viewer" / "src"
 
 
 def documented_order(begin: str) -> list[str]:
-    """The names in backticks of the paragraph of ARCHITECTURE.md that begins so."""
+    """The names in backticks in the paragraph of ARCHITECTURE.md with this beginning."""
     paragraphs = re.split(r"\n\n|\n(?=- )", (ROOT / "ARCHITECTURE.md").read_text())
     (found,) = [text for text in paragraphs if text.startswith(begin)]
     return re.findall(r"`([\w/-]+)`", found.removeprefix(begin).split(". ")[0])
@@ -82,7 +82,7 @@ def test_all_folders_have_a_place_in_the_order() -> None:
 
 
 def test_imports_of_each_kind_are_found() -> None:
-    """Of headers in assembly, of targets and files in CMake, and of the bindings."""
+    """Imports of headers in assembly, of targets and files in CMake, and of the bindings."""
     stub = "src/native/compiled-recorder/arch/x86_64/hooks.S"
     assert any(path == stub for _, _, path in included_headers(ROOT))
     shard = "src/native/shard/CMakeLists.txt"
@@ -140,7 +140,7 @@ def module_of(name: str, modules: dict[str, Path]) -> str:
 
 @pytest.mark.parametrize("part", ["python", "native"])
 def test_the_drawing_of_the_folders_is_current(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If not, draw it again: docs/images/folders.py."""
+    """If this fails, draw the picture again with docs/images/folders.py."""
     images = ROOT / "docs" / "images"
     monkeypatch.syspath_prepend(str(images))
     drawing = importlib.import_module("folders")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recipes of other package managers say the same as the package itself.
+"""The recipes for other package managers agree with the package itself.
 
 Spack and Apptainer are not on the machines where tests run: these tests compare the texts.
 """

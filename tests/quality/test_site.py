@@ -30,7 +30,7 @@ def test_the_site_is_whole() -> None:
     for page in ("index.html", "docs/record.html", "examples/matmul/index.html"):
         text = (pages / page).read_text()
         assert re.findall(r'(?:src|<link[^>]* href)="(?:https?:)?//[^"]*"', text) == []
-    # What is made from the program has its own words.
+    # Pages that are made from the program have the program's own words.
     commands = (pages / "reference/commands/numascape-record.html").read_text()
     assert "--measure-cost" in commands
     assert "Trace.findings" in (pages / "reference/python/numascape.html").read_text()
@@ -82,5 +82,5 @@ def test_every_error_is_in_the_reference() -> None:
         len(re.findall(r"\bNumascapeError\(", path.read_text()))
         for path in (ROOT / "src/numascape").rglob("*.py")
     )
-    # Some have the same text, and some get it from a function.
+    # Some errors have the same text, and some get their text from a function.
     assert sum(map(len, texts.values())) > 0.8 * raised

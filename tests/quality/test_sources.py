@@ -75,7 +75,7 @@ def test_viewer_passes_its_own_tests() -> None:
 def test_every_source_names_the_licence() -> None:
     def named(path: Path) -> bool:
         start = path.read_text().split("\n", 2)[:2]
-        # A header for C of any age has the older kind of comment.
+        # A header for any version of C has the older kind of comment.
         comments = (COMMENT[path.suffix], "/*") if path.suffix == ".h" else (COMMENT[path.suffix],)
         lines = tuple(f"{comment} SPDX-License-Identifier: Apache-2.0" for comment in comments)
         return any(line.startswith(lines) for line in start)
@@ -98,7 +98,7 @@ def test_files_have_at_most_400_lines() -> None:
 
 @pytest.mark.parametrize("folder", ["src/numascape", "bench"])
 def test_a_name_has_one_meaning(folder: str) -> None:
-    """The names of classes and types. Those that begin with `_` are of one file."""
+    """The names of classes and types. Names that begin with `_` belong to one file."""
     meanings: dict[str, set[str]] = {}
     for path in sorted((ROOT / folder).rglob("*.py")):
         for node in _tree(path).body:
@@ -147,7 +147,7 @@ def test_what_the_viewer_exports_and_a_type_of_native_headers_has_one_meaning() 
 
 
 def test_functions_of_python_have_at_most_60_lines() -> None:
-    """The lines of the body: options of a command, and what the function says, are not counted."""
+    """The lines of the body, without the options of a command and without the docstring."""
     long = [
         place
         for place, function in _functions().items()
@@ -157,7 +157,7 @@ def test_functions_of_python_have_at_most_60_lines() -> None:
 
 
 def test_functions_of_c_and_cpp_have_at_most_60_lines() -> None:
-    """Of the whole function. Not the programs on which findings are tried: others wrote them."""
+    """The lines of the whole function. The programs of findings are exempt: others wrote them."""
     functions = [
         (path, begin, lines)
         for path in sources(".c", ".cpp", ".h", ".hpp")
@@ -173,7 +173,7 @@ def test_functions_of_c_and_cpp_have_at_most_60_lines() -> None:
 
 
 def test_lengths_of_functions_of_cpp_are_found() -> None:
-    """Also of members, of lambdas, and between the lines of the preprocessor."""
+    """This includes members, lambdas, and code between lines of the preprocessor."""
     text = b"""\
         namespace one {
         class Numbers {
@@ -196,7 +196,7 @@ def test_lengths_of_functions_of_cpp_are_found() -> None:
 
 
 def test_functions_of_python_have_at_most_six_parameters() -> None:
-    """Options that are given by name, behind `*`, are not counted, and neither are a command's."""
+    """Options that are given by name, and options of a command, do not count."""
 
     def is_option(annotation: ast.expr | None) -> bool:
         text = ast.unparse(annotation) if annotation is not None else ""
@@ -240,7 +240,7 @@ def wait():
 
 
 def fixed_delays(node: ast.AST, waits: bool = False) -> list[int]:
-    """The lines that sleep outside of all loops with `while`, or start a timer."""
+    """The lines that sleep outside of every `while` loop, or that start a timer."""
     found = []
     for child in ast.iter_child_nodes(node):
         name = ast.unparse(child.func).rpartition(".")[2] if isinstance(child, ast.Call) else ""
@@ -262,7 +262,7 @@ def test_functions_of_c_and_cpp_have_at_most_six_parameters() -> None:
 
 
 def test_declared_functions_of_cpp_are_found() -> None:
-    """Also behind macros, constructors and lambdas; no types of functions, no uses of macros."""
+    """Functions after macros, constructors and lambdas; no types, no uses of macros."""
     text = b"""
         class Numbers {
             explicit Numbers(int first, int second = 0);

@@ -18,7 +18,7 @@ LIMIT_S = 180
 
 
 def missing() -> list[str]:
-    """What is needed and not there."""
+    """The required commands that are missing."""
     absent = [name for name in PROGRAMS if shutil.which(name) is None]
     return absent if os.geteuid() == 0 else [*absent, "root"]
 
@@ -49,7 +49,7 @@ class Slurm:
         return self.run("sinfo", "-h", "-o", "%T").strip()
 
     def wait_for(self, *states: str) -> str:
-        """The state, when it is one of these; the last one after LIMIT_S."""
+        """Wait for one of these states; after LIMIT_S, return the last state."""
         deadline = time.monotonic() + LIMIT_S
         while (state := self.state()) not in states and time.monotonic() < deadline:
             time.sleep(0.2)
@@ -100,7 +100,7 @@ def one_node_slurm(folder: Path, *lines: str) -> Iterator[Slurm]:
 
 
 def _munged(folder: Path) -> list[str]:
-    """Its own munge, with a key of its own, so that this machine's is left alone."""
+    """A separate munge with a key of its own: that of this machine stays unchanged."""
     key = folder / "munge.key"
     key.write_bytes(os.urandom(1024))
     key.chmod(0o400)

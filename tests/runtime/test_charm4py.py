@@ -19,7 +19,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 def run(
     folder: Path, program: str, *arguments: str, runtime: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Run on two processors; the result that the program wrote, and as `output` what is printed."""
+    """Run on two processors; return the program's result, with its output as `output`."""
     file = folder / "result.json"
     file.unlink(missing_ok=True)
     command = [sys.executable, "-m", "charmrun.start", "+p2", str(PROGRAMS / program)]
@@ -47,7 +47,7 @@ def test_chares_migrate_and_loads_become_even(
     assert result["messages"] == result["expected"]
     placed = np.arange(len(result["where"])) % 4 == 3
     assert result["migrations"] == np.count_nonzero(placed != np.array(result["mapping"]))
-    # Three quarters of the work on one of two processors: 1.5 before.
+    # Three quarters of the work are on one of two processors, so the imbalance was 1.5 before.
     assert result["imbalance"] < 1.25
     before, after = result["seconds"]
     print(f"{benchmark}, {algorithm}: {1000 * before:.1f} ms per iteration, then "
@@ -84,7 +84,7 @@ def numbers_after(iterations: int) -> list[int]:
 
 
 def moved(where: list[list[int]]) -> list[int]:
-    """By balancing, the number of elements that are on another processor after it."""
+    """For each balancing, the number of elements that it moved to another processor."""
     return [sum(row[i] != row[i + 1] for row in where) for i in range(ITERATIONS)]
 
 

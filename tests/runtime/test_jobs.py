@@ -128,7 +128,7 @@ def test_the_window_is_one_structure_of_all_ranks(halo: tuple[str, numascape.Job
     assert window.ranks == tuple(range(RANKS))
     assert window.serial == (version == "serial")
     if version == "serial":
-        # Three of four slabs are used by others than rank 0, which filled them.
+        # Rank 0 filled all slabs; other ranks use three of the four.
         assert (window.first_rank, window.place.function) == (0, "fill")
         assert window.first_share > 0.99
         assert 0.6 < window.foreign_share <= 0.75
@@ -143,7 +143,7 @@ def test_ranks_of_the_example_are_alike(halo: tuple[str, numascape.Job]) -> None
 
 
 def test_a_finding_of_all_hybrid_ranks_is_told_once(folder: Path) -> None:
-    """MPI with OpenMP: one thread of each rank fills what all its threads use."""
+    """MPI with OpenMP: one thread of each rank fills the memory that all its threads use."""
     command = ("./hybrid", "-n", 1 << 19, "-r", 4, "-t", 3, "serial")
     out = record("-o", "hybrid.numascape", "--", *command, folder=folder, ranks=2)
     assert "2 ranks of 3 threads" in out
@@ -169,7 +169,7 @@ def test_some_ranks_are_recorded_and_others_run(folder: Path) -> None:
     job = opened(folder / "died.numascape")
     assert job.ranks["rank"].to_list() == [1, 3]
     assert job.left_out == []
-    assert not (folder / "died.numascape" / "rank=0").exists()  # of the run before
+    assert not (folder / "died.numascape" / "rank=0").exists()  # of the earlier run
 
 
 def test_one_rank_writes_a_trace(folder: Path) -> None:
@@ -203,7 +203,7 @@ def test_mpi_gives_the_same_sums(synthetic: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tasks in a file, and beside it the mapping by two groups in this process."""
+    """A file with tasks, and beside it their mapping by two groups in this process."""
     folder = tmp_path_factory.mktemp("groups")
     write_graph(folder / "tasks.json", replace(mesh(20, 16), memory=np.full(400, 1 << 20)))
     run(*by_groups(folder / "tasks.json", "here.csv"), folder=folder)
@@ -247,7 +247,7 @@ def listens(host: str, port: int) -> bool:
 
 
 def wait_for(host: str, port: int) -> None:
-    """Until a scheduler listens there, which takes long on a busy machine."""
+    """Wait until a scheduler listens there; this takes long on a busy machine."""
     end = time.monotonic() + STARTS_S
     while not listens(host, port):
         assert time.monotonic() < end, "the scheduler did not start"
@@ -255,7 +255,7 @@ def wait_for(host: str, port: int) -> None:
 
 
 def wait_for_worker(address: str) -> None:
-    """Until a worker has come to the scheduler, which has then written its file, too."""
+    """Wait until the scheduler has a worker; then it has also written its file."""
     distributed = pytest.importorskip("distributed")
     with distributed.Client(address, timeout=f"{STARTS_S}s", set_as_default=False) as client:
         client.wait_for_workers(1, timeout=STARTS_S)
@@ -272,7 +272,7 @@ def test_dask_gives_the_same_sums_and_groups(synthetic: Path, tasks: Path, tmp_p
     file = tmp_path / "scheduler.json"
     options = ("--host", host, "--port", port, "--scheduler-file", file, "--no-dashboard")
     with started((*scheduler, *options), tmp_path):
-        wait_for(host, int(port))  # a worker that is there first tries again after long pauses
+        wait_for(host, int(port))  # an earlier worker tries again only after long pauses
         with started(worker, tmp_path):
             wait_for_worker(address)
             tables = analyse_job(synthetic, dask_engine(str(file))).tables

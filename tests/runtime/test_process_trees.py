@@ -49,7 +49,7 @@ memory.unlink()
 
 
 def users(trace: Trace, structure: int) -> dict[int, int]:
-    """By process, its accesses to the structure."""
+    """The accesses of each process to the structure."""
     rows = (
         trace.accesses.filter(pl.col("structure") == structure)
         .join(trace.threads.select("thread", "process"), on="thread")
@@ -86,7 +86,7 @@ def test_an_array_in_shared_memory_of_python(tmp_path: Path) -> None:
     assert min(workers) == max(workers)
     touched = trace.first_touch.filter(pl.col("structure") == array["structure"])
     assert touched["thread"].unique().to_list() == [0]
-    # Only all processes together show it: each worker alone uses only pages that it touched first.
+    # Only all processes together show this: each worker alone touched all of its pages first.
     found = [one for one in findings_of(examine(trace)) if one.structure == array["structure"]]
     assert Kind.SERIAL_FIRST_TOUCH in [one.kind for one in found if one.to_do]
 
@@ -117,7 +117,7 @@ def test_postgresql_and_its_backends(tmp_path: Path) -> None:
             _run(*not_as_root(), postgres.with_name("pg_ctl"), *stop)
         assert recorded.wait(LIMIT_S) == 0
     trace = Trace.read(tmp_path / "run.numascape")
-    # The memory with the 8 MiB of shared_buffers, which the postmaster made.
+    # The memory that the postmaster made, with the 8 MiB of shared_buffers.
     mapped = trace.structures.filter(pl.col("name").str.starts_with("PGSharedMemoryCreate"))
     buffers = mapped.sort("size", descending=True).row(0, named=True)
     assert buffers["process"] == 0

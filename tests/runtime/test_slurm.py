@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts of integrations/slurm in a real Slurm: what starts, and what drains the node.
+"""The scripts of integrations/slurm in a real Slurm: which jobs start, what drains the node.
 
-Their `numascape` is a script that answers with the status that the test wants, and notes how it was
-called. That real machines get the right answer is tested in guests (tests/vm/test_host.py).
+Their `numascape` is a script that returns the status that the test wants, and logs its calls.
+Guests test that the answers about real machines are right (tests/vm/test_host.py).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Site:
         (self.scripts / "numascape.conf").write_text("\n".join(settings) + "\n")
 
     def expect(self, *statuses: int) -> None:
-        """What the next checks answer; forgets what was called."""
+        """Set the answers of the next checks, and forget the earlier calls."""
         self.answers.write_text("".join(f"{status}\n" for status in statuses))
         self.calls.write_text("")
         self.log.write_text("")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that the real srun starts: each rank writes its part, and the next job replaces them."""
+"""Jobs that the real srun starts: each rank writes its part, and a later job replaces them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_each_rank_that_srun_starts_has_its_part(cluster: Slurm, program: Path) 
     assert job.ranks["rank"].to_list() == list(range(RANKS))
     assert job.ranks["pid"].n_unique() == RANKS
     assert job.sums.filter(name="field")["rank"].to_list() == list(range(RANKS))
-    # The next step of the job, or the next job, is another run: it has another identity.
+    # The next step of a job, and the next job, are other runs with other identities.
     again = recorded(cluster, program, "--ranks", "1-2", status=3)
     assert again.info.job != job.info.job
     assert again.ranks["rank"].to_list() == [1, 2]

@@ -18,7 +18,7 @@ READ, WRITE = 100, 300
 def heat(file: str = "heat.c") -> Pattern:
     """Thread 0 fills A, then three times each thread reads its part of A and writes that of B.
 
-    16 threads run on each of the nodes 0 to 3. A is on node 0; B is where it is written.
+    16 threads run on each of the nodes 0 to 3. A is on node 0; B is on the nodes of its writers.
     """
     pattern = Pattern("heat", THREADS)
     pattern.placed_by_first_touch = True

@@ -40,9 +40,9 @@ def rank_pattern(
     serial_window: bool = True,
     parallel: bool = True,
 ) -> Pattern:
-    """A rank with `fields` arrays that its threads divide, and a window that all ranks divide.
-
-    Rank 0 touches the whole window first if it is serial; thread 0 the fields unless parallel.
+    """A rank with `fields` arrays that its threads divide, and a window that all ranks divide. Rank
+    0 touches the whole window first if `serial_window`. Thread 0 touches the fields first unless
+    `parallel`.
     """
     pattern = RankPattern("solver", threads)
     thread, page = np.arange(threads)[:, None], np.arange(pages)[None, :]
@@ -69,7 +69,7 @@ def write_rank(
     """Write the part of a rank; `changes` are fields of trace.json."""
     information = {**pattern.info(), **changes}
     info = info_of(information)
-    # Rank 0 begins first, so that it is the first to touch what all touch.
+    # Rank 0 begins first, so it touches the shared memory first.
     part = JobPart(run, rank, size, "Open MPI", "", (rank % 64,), 10**18 + rank * 10**9)
     write_part(folder, part, pattern.tables(), info)
     return part_folder(folder, rank)

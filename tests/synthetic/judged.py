@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs whose facts, findings, predictions and plans are compared with references.
 
-A reference has what was computed when it was made, without zeros and empty texts. It shows that a
-number changed, not that it is right. After a wanted change: `python -m synthetic.judged` in the
-folder tests; then read the difference.
+A reference has the results of the time when it was made, without zeros and empty texts. It shows
+that a number has changed, not that it is right. After a wanted change, run `python -m
+synthetic.judged` in the folder tests, and read the difference.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def facts(name: str) -> Flat:
 
 
 def _taken(trace: Any) -> pl.DataFrame:
-    """The transfers of lines, if the run has any."""
+    """The transfers of lines; no rows if the run has none."""
     taken: pl.DataFrame = trace.transfers
     return taken
 
@@ -85,7 +85,7 @@ def _numbers(table: pl.DataFrame) -> list[list[float]]:
 
 
 def findings(name: str) -> Flat:
-    """Kinds, numbers and places, but no sentence: these may be improved. Then their groups."""
+    """Kinds, numbers and places, and the groups. Sentences are left out: they may be improved."""
     examined = examine(run(name), open_machine(MACHINE))
     there = findings_of(examined)
     groups = [
@@ -142,7 +142,7 @@ JUDGED: dict[str, Callable[[str], Flat]] = {
 
 
 def judged(package: str, name: str) -> Flat:
-    """What the package says of a run now, or that it refuses it."""
+    """The present results for a run, or the fact that the package refuses the run."""
     try:
         return JUDGED[package](name)
     except NumascapeError:
@@ -150,7 +150,7 @@ def judged(package: str, name: str) -> Flat:
 
 
 def differences(package: str, name: str) -> dict[str, tuple[Any, Any]]:
-    """What the package says now and what the reference says, where they differ."""
+    """The present results and the reference, where they differ."""
     now = judged(package, name)
     then = _references(package)[name]
     return {

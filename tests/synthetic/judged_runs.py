@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small runs that have most findings among them, for judged.py."""
+"""Small runs for judged.py; together, they have most of the findings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _counted_lines() -> Pattern:
 
 
 def _uneven() -> Pattern:
-    """Phases in which one thread does most, or other threads than before."""
+    """Phases in which one thread does most of the work, or other threads than before."""
     pattern = Pattern("uneven", 4)
     page = np.arange(320)
     a, b = pattern.structure("A", 320), pattern.structure("B", 64)
@@ -55,7 +55,7 @@ def _uneven() -> Pattern:
 def _elsewhere(threads_on: list[list[int]]) -> Pattern:
     """Each of 16 threads uses its part of A; a third of the pages is on another node, or unknown.
 
-    Nobody touched B first, as far as is known.
+    The first toucher of B is not known.
     """
     pattern = Placed("elsewhere", 16)
     page = np.arange(320)
@@ -71,7 +71,7 @@ def _elsewhere(threads_on: list[list[int]]) -> Pattern:
 
 
 def _handed_over() -> Pattern:
-    """One thread initialises what another uses, and all use a part of one thread's stack."""
+    """One thread initialises memory for another, and all use a part of one thread's stack."""
     pattern = Pattern("handed", 4)
     page = np.arange(500)
     inbox, own = pattern.structure("inbox", 500), pattern.structure("own", 100)
@@ -101,7 +101,7 @@ def _changing() -> Pattern:
 
 
 def _meeting() -> Pattern:
-    """Parts of threads that meet within pages, and in huge pages that all four have."""
+    """The parts of threads meet within pages; all four threads have parts in each huge page."""
     pattern = Pattern("meeting", 4)
     small, large = pattern.structure("small", 3), pattern.structure("large", 1024)
     for side in (0, 1):
@@ -116,7 +116,7 @@ def _meeting() -> Pattern:
 def _travelling() -> Pattern:
     """Threads of two nodes take lines from each other: elements, ends of parts, and a queue.
 
-    Of `rows`, few lines of the pages that all write have several users.
+    All threads write the pages of `rows`, but few lines of these pages have several users.
     """
     pattern = Pattern("travelling", 32)
     page, thread = np.arange(40)[None, :], np.arange(32)[:, None]
@@ -150,7 +150,7 @@ def _touched_by_one() -> Pattern:
 
 
 def _one_node() -> Pattern:
-    """Threads on four nodes use pages most of which are on one of them."""
+    """Threads on four nodes use pages that are mostly on one node."""
     pattern = Placed("one node", 64)
     page, thread = np.arange(200), np.arange(64)[:, None]
     s = pattern.structure("A", 200)

@@ -32,7 +32,7 @@ class Pattern:
     phases: list[tuple[Any, ...]] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
     lines: list[tuple[Any, ...]] = field(default_factory=list)
-    estimated: list[int] = field(default_factory=list)  # of each line; none: not told
+    estimated: list[int] = field(default_factory=list)  # of each line; empty: not known
     instances: list[tuple[int, int, int, int]] = field(default_factory=list)
     transfers: list[tuple[Any, ...]] = field(default_factory=list)  # none: not recorded
     seen_lines: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
@@ -64,7 +64,8 @@ class Pattern:
     def take_lines(
         self, structure: int, page: int, threads: tuple[int, int], counts: tuple[int, int, int]
     ) -> None:
-        """Say how often a line of 64 bytes went from one thread to another, who use 8 bytes each.
+        """Say how often a line of 64 bytes went from one thread to another; each uses 8 bytes of
+        it.
 
         `counts`: how often it travelled, how often both sides are known, and of these with the
         same bytes.
@@ -102,7 +103,7 @@ class Pattern:
     def fill_by_kernel(
         self, structure: int, pages: Iterable[int], thread: int, bytes_: int, phase: int = 0
     ) -> None:
-        """Say that system calls for the thread wrote so many bytes of each of these pages."""
+        """Say that system calls for the thread wrote these bytes of each page."""
         for page in pages:
             self.kernel_accesses.append((structure, 0, page, thread, phase, 0, bytes_))
 
@@ -138,7 +139,7 @@ class Pattern:
         instance: int = 0,
         phase: int = 0,
     ) -> None:
-        """Add accesses; the arrays are broadcast against each other, zero rows left out."""
+        """Add accesses; the arrays are broadcast against each other, and rows of zeros left out."""
         every = [a.ravel() for a in np.broadcast_arrays(page, thread, reads, writes)]
         made = (every[2].astype(np.uint64) | every[3].astype(np.uint64)) > 0
         p, t, r, w = (a[made] for a in every)

@@ -16,8 +16,9 @@ TENSORS = 60
 def model_server(name: str, pid: int = 4242) -> Snapshot:
     """A process with a variable of this name, a heap in huge pages, and a model.
 
-    The variable is on node 0, the heap on both, the layers of the model by turns; one page of the
-    heap is in swap, and of one the node is unknown. A thread may run on node 1 only.
+    The variable is on node 0, the heap is on both nodes, and the layers of the model are on them in
+    turn. One page of the heap is in swap, and the node of another one is unknown. A thread may run
+    on node 1 only.
     """
     mappings = (
         Mapping(0, 8 * PAGE, "rw-p", 0, "8:1", 5, "/opt/server", policy="default"),

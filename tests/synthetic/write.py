@@ -30,7 +30,7 @@ def write_pattern(pattern: Pattern, path: Path) -> Trace:
 
 
 def touches_alone(pattern: Pattern) -> Pattern:
-    """The pattern as recorded of its page faults only: without accesses and source lines."""
+    """The pattern as a recording of page faults: without accesses and source lines."""
     info = pattern.info()
     info["recorder"] |= {"name": "faults", "counts": "first touches"}
     info["totals"] |= {"reads": 0, "writes": 0}
@@ -41,7 +41,7 @@ def touches_alone(pattern: Pattern) -> Pattern:
 
 
 def of_all_threads(pattern: Pattern) -> Pattern:
-    """The pattern of one thread as DAMON sees it: samples, of which the thread is not known."""
+    """The pattern of one thread as DAMON sees it: samples without a known thread."""
     info = pattern.info()
     info["recorder"] |= {"name": "damon", "counts": "samples", "moments": 60, "by_thread": False}
     pattern.lines = []

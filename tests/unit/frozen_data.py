@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that is computed once and never changed: what the dataclasses of a package promise."""
+"""The dataclasses of a package promise that their data is computed once and never changed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ COMPARED_BY_ELEMENT = ("Floats", "ndarray", "DataFrame", "NDArray")
 
 
 def broken_promises(package: str) -> list[str]:
-    """The dataclasses that can be changed, or that compare arrays or frames as if they had one
-    answer.
+    """The dataclasses that can be changed, or whose `==` compares arrays or frames as a whole.
     """
     wrong = []
     for kind in dataclasses_of(package):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that limits its address space: what it is told of the limit, calls that would pass it,
-// and programs that it executes.
+// A process that limits its address space: the limit that it reads back, calls that would exceed
+// the limit, and programs that it executes.
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ static void stays_below(void) {
     CHECK(malloc(600 * MIB) == NULL && errno == ENOMEM);
     CHECK(sbrk((intptr_t)(600 * MIB)) == (void*)-1 && errno == ENOMEM);
     CHECK(mremap(large, 300 * MIB, 900 * MIB, MREMAP_MAYMOVE) == MAP_FAILED && errno == ENOMEM);
-    // In the place of other memory, nothing is added.
+    // Memory that replaces other memory does not count in addition.
     CHECK(map(300 * MIB, MAP_FIXED, large) == large);
     const int segment = shmget(IPC_PRIVATE, 600 * MIB, IPC_CREAT | SHM_NORESERVE | 0600);
     CHECK(segment >= 0);
@@ -95,7 +95,7 @@ static long work(void) {
     CHECK(kept.rlim_cur == before.rlim_cur && soft_limit() == limit.rlim_cur);
     stays_below();
     executes();
-    // So it is in a child.
+    // The same holds in a child.
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {

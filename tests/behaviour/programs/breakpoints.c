@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breakpoints whose handler returns: in a loop, with all registers in use, in code that the program
-// has just written.
+// Breakpoints whose handler returns: in a loop, with all registers in use, and in code that the
+// program has just written.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ static long in_a_loop(void) {
     return sum;
 }
 
-// What is in the registers and flags before the breakpoint is there behind it.
+// Registers and flags have the same values before and after the breakpoint.
 static long with_registers(void) {
     long sum = 0;
     for (int i = 0; i < TIMES; i++) {

@@ -83,8 +83,8 @@ static void in_a_private_mapping(void) {
     CHECK(close(file) == 0);
 }
 
-// Like a file that a loader reads, but the same process writes it: through a descriptor from before
-// or after the code was mapped, or in a mapping whose descriptor is closed.
+// Like a file that a loader reads, but the same process writes it: through a descriptor that was
+// opened before or after the code was mapped, or in a mapping whose descriptor is closed.
 static void in_a_file_that_is_read(void) {
     char name[] = "/tmp/code-XXXXXX";
     int written = mkstemp(name);
@@ -126,7 +126,7 @@ static unsigned char* attach_segment(int segment, int flags) {
     return memory;
 }
 
-// Other code may be at the place of a segment later.
+// Later, other code may be at the address of a segment.
 static void in_a_segment(void) {
     const int segment = shmget(IPC_PRIVATE, PAGE, 0700);
     CHECK(segment >= 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads call generated code again and again, while another one writes beside it, into its page.
+// Threads call generated code again and again, while another thread writes into the same page.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -73,7 +73,7 @@ static const struct {
              {SYS_semop, by_semaphore}, {SYS_wait4, by_child}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
-// Seen by the sender, too.
+// The sender also reads this.
 static struct {
     atomic_int threads[CALLS], ended[CALLS];
 }* shared;
@@ -148,7 +148,7 @@ static long work(void) {
     pthread_t waiting[CALLS], forker;
     int ends[2], status;
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
-    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // to read our calls; where it is needed
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // allows to read our calls, where needed
     shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED);
     CHECK(pipe(ends) == 0);

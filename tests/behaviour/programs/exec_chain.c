@@ -11,7 +11,7 @@ enum { LINKS = 3, KEPT = 37 };
 
 static char** own_words;
 
-// What a program inherits: a descriptor, an ignored signal, a blocked one, the working folder.
+// A program inherits these: a descriptor, an ignored signal, a blocked one, the working folder.
 static long inherited(void) {
     sigset_t blocked;
     struct sigaction action;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children that share the memory until they execute a program or end, as those of vfork and
-// posix_spawn, and then faults all the time, whose handler jumps out of its own stack.
+// First, children share the memory until they execute a program or end, like those of vfork and
+// posix_spawn. Then there are faults all the time, whose handler jumps out of its own stack.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated code that faults, while another thread writes to data in the same page: as a virtual
-// machine that notices null pointers by their faults.
+// Generated code faults while another thread writes to data in the same page. Virtual machines that
+// detect null pointers by their faults do this.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ static void generate(unsigned char* code) {
     memcpy(code, body, sizeof body);
 }
 
-// Goes on behind the read, if that is what has faulted.
+// Continues after the read, if the read has faulted.
 static void on_fault(int signal, siginfo_t* info, void* context) {
     greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;
     const size_t at = (size_t)registers[REG_RIP] - (size_t)page;

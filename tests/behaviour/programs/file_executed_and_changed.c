@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program executes code in a private mapping of a file most of the time, and then changes the
-// file. A page of such a mapping that a recorder wrote to would be a copy with the old code.
+// file. If a recorder wrote to a page of such a mapping, the page would become a copy with the old
+// code.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>

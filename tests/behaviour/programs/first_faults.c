@@ -12,7 +12,7 @@ enum { TIMES = 100, LOAD = 6, LENGTH = 3, BEFORE = 3, AFTER = 1 };
 
 static unsigned char* page;
 
-// Goes on behind the read, if that is what has faulted.
+// Continues after the read, if the read has faulted.
 static void on_fault(int signal, siginfo_t* info, void* context) {
     greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;
     (void)signal;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that forbids itself to read the time-stamp counter (PR_SET_TSC), as do threads and
-// children that it starts. It allocates memory, waits, and starts threads meanwhile.
+// A process forbids itself to read the time-stamp counter (PR_SET_TSC); its threads and children do
+// the same. Meanwhile, it allocates memory, waits, and starts threads.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>

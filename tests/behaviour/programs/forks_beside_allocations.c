@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forks while other threads allocate, map and unmap memory, and touch new pages. At a fork, each of
-// them may be in the middle of a change to what a recorder knows. Children allocate, too.
+// these threads may be in the middle of a change to a recorder's data. Children allocate, too.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A timer's signals end system calls that wait, or let them go on, as the handler was installed.
+// Signals of a timer end waiting system calls or restart them, as the flags of the handler say.
 #include <poll.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -38,7 +38,7 @@ static long interrupted(int descriptor) {
     return ended;
 }
 
-// A child writes only when alarms have come while we wait.
+// A child writes only after alarms have arrived during our wait.
 static void go_on(const int ends[2]) {
     char byte = 0;
     int status;

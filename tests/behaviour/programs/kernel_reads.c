@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel reads a file into memory by itself (io_uring), where it may.
+// The kernel reads a file into memory by itself (io_uring), if the system allows this.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/io_uring.h>

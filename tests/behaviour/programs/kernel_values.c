@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tells the handler of a signal about its cause, and what the instruction syscall
-// leaves in registers.
+// Checks what the handler of a signal learns about the cause, and which values the instruction
+// syscall leaves in registers.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mlockall fills and locks the memory that there is, and memory that is mapped later, until
-// munlockall; memory that is locked when it is touched; what a process may not do.
+// Until munlockall, mlockall fills and locks existing memory and memory that is mapped later.
+// Memory can also be locked when it is touched. Some calls are not permitted.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/mman.h>

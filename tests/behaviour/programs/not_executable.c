@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jumps into memory that may be read, but not executed: data, code that was executed before, code
-// that goes on in such a page.
+// Jumps into memory that may be read, but not executed: data, code that was executed before, and
+// code that continues in such a page.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -89,7 +89,7 @@ static void after_execution(void) {
     CHECK(munmap(memory, PAGE) == 0);
 }
 
-// The instructions in the first page are executed. `over`: bytes of the last one in the second.
+// The instructions in the first page are executed. `over`: bytes of the last one in the next page.
 static void into_the_next_page(int over) {
     char* memory = map(ANY, 2);
     char* second = memory + PAGE;

@@ -6,7 +6,7 @@
 
 #include "rounds.h"
 
-// Natively free, but for the program's stack, which lies among the last.
+// Free without a recorder, except for the program's stack, which is among the last ones.
 static const uintptr_t LOW = 0x10000, MIDDLE = 0x600000000000, TOP = 0x7ff000000000;
 static const uintptr_t BEYOND = (uintptr_t)1 << 48, APART = (uintptr_t)1 << 28;
 enum { PLACES = 256 };
@@ -16,7 +16,7 @@ static char* map(uintptr_t address, int more) {
     return mmap((void*)address, PAGE, PROT_READ | PROT_WRITE, kind, -1, 0);
 }
 
-// Memory at this place and no other, if nothing is there.
+// Maps memory at exactly this address, if the address is free.
 static long use(uintptr_t address) {
     char* page = map(address, MAP_FIXED_NOREPLACE);
     if (page == MAP_FAILED) {

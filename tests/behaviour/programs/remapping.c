@@ -23,7 +23,7 @@ static long work(void) {
     CHECK(memory != MAP_FAILED);
     for (; bytes < LARGEST; bytes *= 2) memory = grow(memory, bytes);
 
-    // Where it cannot grow nothing changes.
+    // If it cannot grow, nothing changes.
     CHECK(mremap(memory, bytes, (size_t)1 << 60, MREMAP_MAYMOVE) == MAP_FAILED);
     CHECK(memory[0] == 1 && memory[bytes / 2 - 1] == (char)(bytes / 2 / PAGE));
 

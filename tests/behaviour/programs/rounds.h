@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every program here does its work, which has the same result each time.
+// Every program here does work that has the same result each time.
 //   PROGRAM         does it once
 //   PROGRAM repeat  does it until there is input, and writes "round" each time: for recorders that
 //                   come and go

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child that may only read, write and exit computes on.
+// A child that may only read, write and exit continues to compute.
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

@@ -120,7 +120,7 @@ static long work(void) {
     for (int i = 0; i < EACH; i++) {
         exchange_at(8 * (uint64_t)i);
         read_and_write_base();
-        // The handler makes the page accessible; its numbers are others, so nothing is replaced.
+        // The handler makes the page accessible. Its numbers are different, so nothing is replaced.
         exchange_at(PAGE);
         CHECK(mprotect(area + PAGE, PAGE, PROT_NONE) == 0);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that come and go, a few at a time.
+// Threads that start and end, a few at a time.
 #include <pthread.h>
 
 #include "rounds.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tells of a thread's alternate signal stack in a handler and outside, when it
-// refuses to change the stack, and stacks that are given up while a handler runs.
+// What the kernel reports about the alternate signal stack, in a handler and outside; when it
+// refuses to change the stack; and stacks that are given up while a handler runs.
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #define _FORTIFY_SOURCE 2  // longjmp then asks whether it leaves a signal stack
@@ -71,7 +71,7 @@ static void check_kept(int flags) {
     for (int i = 0; i < DEPTH; i++) CHECK(seen.frames[i] < seen.frames[i + 1]);
 }
 
-// The handler does not run on the stack, but the kernel tells of it, and lets the handler change
+// The handler does not run on this stack. The kernel still reports it, and the handler can change
 // it.
 static void check_elsewhere(void) {
     use(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads call generated code and get signals all the time, while another one writes beside the
-// code, into its page: a signal comes to a thread in code whose copy is no longer used.
+// Threads call generated code and get signals all the time, while another thread writes into the
+// page of this code. So a signal may arrive in a copy of the code that is no longer used.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

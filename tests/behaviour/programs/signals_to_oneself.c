@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tells the handler of a signal about its sender. Without a sender, the processor
-// sends these signals.
+// Checks what the handler of a signal learns about its sender. These signals usually come from the
+// processor, without a sender.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that wait and compute on stacks of two KiB, as those of coroutines and of Go's
 // goroutines. Below each stack is other memory. Signals have a stack of their own, of the size that
-// Rust gives its threads, and there is other memory below it as well.
+// Rust gives its threads, also with other memory below it.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

@@ -57,7 +57,7 @@ static long work(void) {
     start_threads(&sum);
     allocate();
     for (int i = 0; i < SIZES; i++) {
-        // Fails where there is any mapping.
+        // Fails if there is any mapping.
         CHECK(mmap(places[i], sizes[i], PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == places[i]);
         sum += places[i][0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children that share the memory until they become another program, or cannot.
+// Children that share the memory until they execute another program, or fail to.
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <sys/wait.h>

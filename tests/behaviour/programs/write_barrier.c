@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collector's write barrier: pages are made read-only again and again, and a handler of the fault
-// on its own stack makes each writable, and counts it.
+// A collector's write barrier: pages are made read-only again and again. The fault handler, which
+// has its own stack, makes each page writable and counts it.
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>

@@ -22,7 +22,7 @@ static long parallel_sum(std::vector<double>& block) {
 }
 
 static long thrown_through(int depth) {
-    const std::string local(100, 'x');  // destroyed on the way
+    const std::string local(100, 'x');  // destroyed by the exception
     if (depth == 0) throw std::runtime_error(local);
     return thrown_through(depth - 1) + static_cast<long>(local.size());
 }

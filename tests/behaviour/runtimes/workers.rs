@@ -79,7 +79,7 @@ fn main() {
             let _ = std::io::stdin().read(&mut [0]);
             teller.store(true, Ordering::Relaxed);
         });
-        // As a service, it has threads that live on.
+        // Like a service, it has threads that continue to live.
         for _ in 0..2 {
             let told = told.clone();
             thread::spawn(move || {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accesses of one instruction, given its registers, by a decoder other than the recorder's.
+"""The accesses of one instruction with given registers; its decoder is not the recorder's.
 
 An access is one load or store; it counts once on each page that it touches. Each element of a
 string instruction and each lane of a gather is a separate access. The lanes that a mask selects are
@@ -70,7 +70,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Component:
-    """Where xsave writes one of the CPU's state components."""
+    """The place at which xsave writes one of the CPU's state components."""
 
     offset: int
     size: int
@@ -78,7 +78,7 @@ class Component:
 
 
 _HIGH_BYTES: Final = {REGISTERS[n] for n in ("AH", "CH", "DH", "BH")}
-# Of a general register: the number of the whole register, and where in it and which bits it is.
+# For a general register: the number of the whole register, and its position and bits in it.
 _PART_OF: Final = {
     register: (
         RegisterInfo(info.full_register).number,

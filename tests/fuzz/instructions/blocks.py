@@ -45,9 +45,9 @@ class Block:
     code: bytes
     logged: bytes  # the same, with traps at its accesses
     gpr: list[int]
-    indices: dict[int, int]  # vector registers with indices of so many bytes
+    indices: dict[int, int]  # vector registers with indices, and the bytes of an index
     guard: int
-    undefined: int  # flags whose values after the block nothing says
+    undefined: int  # flags that have no defined values after the block
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Repertoire:
 
     forms: dict[str, list[Form]]  # by family
     templates: list[Template]
-    template_weights: list[int]  # each with those before it
+    template_weights: list[int]  # cumulative: each includes those before it
     families: list[str]  # "": templates
     family_weights: list[int]
 
@@ -135,7 +135,7 @@ class _Maker:
         builder.backward = backward
 
     def plain(self) -> None:
-        """An instruction that leaves the stack's and the strings' direction alone."""
+        """An instruction that changes neither the stack pointer nor the direction of strings."""
         families = self.repertoire.forms
         for _ in range(_TRIES):
             form = self.rng.choice(families[self.rng.choice(list(families))])

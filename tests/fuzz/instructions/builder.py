@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block under construction: the known values of registers, and instructions that fit to them.
+"""A block under construction: the known values of registers, and instructions that fit them.
 
 Only the block's own memory may be accessed, so addresses come from registers with known values.
-They are loaded before the block. An instruction that writes a register makes its value unknown,
-unless it changes it by a known amount.
+They are loaded before the block. If an instruction writes a register, the value of the register is
+unknown afterwards, unless it changes by a known amount.
 """
 
 import random
@@ -50,7 +50,7 @@ LOCKED: Final = -1
 
 
 class CannotMakeError(Exception):
-    """The form does not fit to the known values at this place."""
+    """The form does not fit the known values at this place."""
 
 
 def sized(width: str, number: int) -> int:
@@ -110,7 +110,7 @@ class Builder:
         self.first_indices = dict(self.indices)
         self.undefined = 0  # flags
         self.ever_undefined = 0
-        self.fixed: set[int] = set()  # registers that a loop needs as they are
+        self.fixed: set[int] = set()  # registers that a loop needs unchanged
         self.backward = False  # the direction flag
         self.segments = False  # every operand has a segment
         self.restored: set[int] = set()  # areas that xrstor has read
@@ -323,12 +323,12 @@ class Builder:
         return self._labels
 
     def place(self, label: int) -> None:
-        """The next instruction is where this label is."""
+        """The next instruction is the target of this label."""
         if self._next_label is not None:
             self.add(Instruction.create(Code.NOPD))
         self._next_label = label
 
     def forget_branch(self, known: dict[int, int], indices: dict[int, int]) -> None:
-        """Keep only what is known with and without the instructions that a branch may skip."""
+        """Keep only what is known both with and without the skipped instructions."""
         self.known = {n: v for n, v in known.items() if self.known.get(n) == v}
         self.indices = {n: v for n, v in indices.items() if self.indices.get(n) == v}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forms of instructions for blocks: all that a user's program may execute.
+"""The forms of instructions for blocks: all forms that a user's program may execute.
 
 A form is an opcode with its kinds of operands, with the numbers of iced-x86 (`Code`). Which forms
 this CPU has is found by executing them: see `probing.py`.
@@ -52,7 +52,7 @@ GETSECQ UNDOC RDUDBG WRUDBG UMONITOR ENDBR32 TDCALL SEAMCALL SEAMOPS SEAMRET SKI
 _SEGMENTS = "WRFSBASE WRGSBASE RDFSBASE RDGSBASE LFS LGS LSS"
 # They are nops with an operand, without accesses, on CPUs that do not have them.
 _NOPS = "BNDMOV BNDMK BNDCL BNDCU BNDCN BNDLDX BNDSTX PTWRITE RDSSPD RDSSPQ INCSSPD INCSSPQ"
-# Padlock's and others' that need more than operands; string instructions have their own templates.
+# Padlock's and other instructions that need more than operands; strings have their own templates.
 _OWN = """XSTORE XCRYPTECB XCRYPTCBC XCRYPTCTR XCRYPTCFB XCRYPTOFB MONTMUL XSHA1 XSHA256 XSHA512
 XSTORE_ALT XSHA512_ALT CCS_HASH CCS_ENCRYPT LOADIWKEY INSB INSW INSD OUTSB OUTSW OUTSD"""
 # Made by templates (templates.py), because they need values in certain registers or in memory.

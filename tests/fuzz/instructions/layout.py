@@ -18,10 +18,10 @@ STACK_PAGE: Final = 4  # this and the next
 CODE_START: Final = 0x08000000
 FIRST_BLOCK: Final = CODE_START + 16
 LOGGED_START: Final = 0x0A000000  # the same code, with traps at its accesses
-LOGGED_BYTES: Final = 4  # so many for each of the code's are enough
+LOGGED_BYTES: Final = 4  # this number for each byte of the code is enough
 ARENA_START: Final = 0x10000000
 MAX_BLOCKS: Final = 16384  # of a program
-BLOCK_BYTES: Final = 256  # of code, so many for each block are enough
+BLOCK_BYTES: Final = 256  # of code; this number for each block is enough
 
 VECTORS: Final = np.dtype(
     [

@@ -41,7 +41,7 @@ def _trapped(program: Program) -> dict[int, Instruction]:
 
 
 def _elements(instruction: Instruction, before: Machine, left: int, step: int) -> Iterator[Access]:
-    """Yield the accesses of a repeated string that left so many elements undone."""
+    """Yield the accesses of a repeated string that stopped with `left` elements undone."""
     narrow = any(used.address_size == CodeSize.CODE32 for used in used_memory(instruction))
     mask = 0xFFFFFFFF if narrow else 2**64 - 1
     done = (before.gpr[_RCX] & mask) - (left & mask)

@@ -17,7 +17,7 @@ SIGILL: Final = 4
 # DynamoRIO 11.90 does not decode these instructions, although it knows their features: of the 8087,
 # reserved prefetches, and half precision.
 _UNKNOWN: Final = frozenset({"FNDISI", "FNENI", "FNSETPM", "PREFETCH", "PREFETCHW", "PREFETCHWT1"})
-# It must decode all others of these features.
+# It must decode all other instructions of these features.
 _FEATURES: Final = words(
     """INTEL8086 INTEL186 INTEL286 INTEL386 INTEL486 X64 FPU CMOV CX8 CMPXCHG16B MMX SSE SSE2 SSE3
     SSSE3 SSE4_1 SSE4_2 AES PCLMULQDQ POPCNT LZCNT BMI1 BMI2 ADX MOVBE F16C AVX AVX2 FMA AVX512F

@@ -86,7 +86,7 @@ def set_base_of_gs(builder: Builder) -> None:
 
 
 def set_base_of_fs(builder: Builder) -> None:
-    """Set the base of fs to what it is. There, the C library keeps the base itself."""
+    """Set the base of fs to its present value. The C library stores this value at that address."""
     number = _free(builder)
     builder.append(Instruction.create_reg(Code.RDFSBASE_R64, FULL[number]))
     builder.append(Instruction.create_reg(Code.WRFSBASE_R64, FULL[number]))

@@ -97,7 +97,7 @@ def states_that_differ(program: Program, native: Results, other: Results,
 
 
 def _wrong_counts(recorded: Recorded, number: int, truth: Counts) -> list[str]:
-    """Say how counts or first touches of a block differ from its true ones."""
+    """Describe how counts or first touches of a block differ from the true ones."""
     wanted, found = counts_of(truth, number), counts_of(recorded.counts, number)
     first = number * ARENA_PAGES
     pages = {page for page in range(ARENA_PAGES) if first + page in recorded.touched}
@@ -110,7 +110,7 @@ def _wrong_counts(recorded: Recorded, number: int, truth: Counts) -> list[str]:
 
 
 def _most_too_many(block: Block) -> int:
-    """Return how much can be counted of what lies behind a fault.
+    """Return the largest number of accesses behind a fault that can be counted.
 
     All accesses of a group are counted before the first, and a group is at most a block.
     """
@@ -121,7 +121,7 @@ def _most_too_many(block: Block) -> int:
 def _wrong_counts_with_faults(
     program: Program, number: int, faults: int, recorded: Recorded
 ) -> list[str]:
-    """Say how counts of a block with faults are too low, or too high."""
+    """Describe which counts of a block with faults are too low or too high."""
     truth = find_truth(program, number, 1)
     if number in truth.unclear:
         return []
@@ -158,7 +158,7 @@ def counts_that_differ(program: Program, native: Results, recorded: Recorded, fi
 def differences_while(
     program: Program, first_results: Results, different: Path
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield what the runner wrote when it repeated its blocks: which had another result."""
+    """Yield the blocks that had another result when the runner repeated them."""
     rows = np.fromfile(different, np.dtype([("number", "<u8"), ("result", RESULT)]))
     for row in rows:
         number = int(row["number"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What blocks begin with: registers, flags and memory, made for all blocks of a program at once."""
+"""The initial registers, flags and memory of blocks, made for all blocks of a program together."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -15,8 +15,8 @@ _QUIET: Final = 60  # of 256 words: small numbers and floats
 _ZEROS: Final = 36
 _FLAGS: Final = 0x8D5
 _ALWAYS_SET: Final = 0x202
-_INDEX: Final = 500  # indices of gathers reach so far
-# Of numbers of the x87: exponents that are usual, of the smallest and of the largest numbers.
+_INDEX: Final = 500  # the range of the indices of gathers
+# Exponents of numbers of the x87: usual ones, and those of the smallest and largest numbers.
 _SIGNS_AND_EXPONENTS: Final = np.array((0x3FFF, 0x4005, 0xBFFE, 0x0000, 0x7FFF, 0), "<u2")
 
 Bytes = npt.NDArray[np.uint8]
@@ -28,7 +28,7 @@ def _random(rng: np.random.Generator, *shape: int) -> Bytes:
 
 
 def memory_of(count: int, rng: np.random.Generator) -> Iterator[bytes]:
-    """Yield the memory of blocks: random bytes, among them small numbers and ones that are floats.
+    """Yield the memory of blocks: random bytes that include small numbers and floats.
 
     Each part is that of several blocks.
     """

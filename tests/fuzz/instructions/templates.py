@@ -19,7 +19,7 @@ from fuzz.instructions.segments import (
 )
 
 RAX, RCX, RDX, RBX, RBP, RSI, RDI = 0, 1, 2, 3, 5, 6, 7
-_COMPONENTS: Final = 0xE7  # that xsave is asked for: no protection keys, no tiles
+_COMPONENTS: Final = 0xE7  # the components of xsave: no protection keys, no tiles
 _XSAVE_BYTES: Final = 2752
 _ENVIRONMENTS: Final = (Code.FNSAVE_M108BYTE, Code.FNSTENV_M28BYTE)
 _LOW_FLAGS: Final = 0x8D5
@@ -29,7 +29,7 @@ LOOPS: Final = (
     Code.LOOPNE_REL8_64_RCX, Code.LOOPNE_REL8_64_ECX,
 )  # fmt: skip
 COUNTER_BRANCHES: Final = (Code.JRCXZ_REL8_64, Code.JECXZ_REL8_64, *LOOPS)
-# Of rcx or ecx. The upper half of rcx tells these two apart.
+# Values of rcx or ecx. The upper half of rcx distinguishes the two.
 _COUNTS: Final = (0, 1, 2, 1 << 32, (1 << 32) + 1, 1 << 63, (1 << 63) + 1)
 
 
@@ -128,7 +128,7 @@ def _enter_and_leave(builder: Builder) -> None:
 
 
 def _call(builder: Builder) -> None:
-    """Call what is just behind, and return behind that."""
+    """Call the next instructions, and return after them."""
     if RSP not in builder.known:
         raise CannotMakeError
     callee, after = builder.label(), builder.label()
@@ -264,7 +264,7 @@ def _divide(builder: Builder, code: int, width: str) -> None:
 
 
 def _forget_last(builder: Builder, at: int, store: int) -> None:
-    """Clear what was stored of the last x87 instruction.
+    """Clear the stored data about the last x87 instruction.
 
     Its address may be that of a recorder's copy. Its opcode and its operand's address are lost on
     some processors when the kernel switches threads, with a recorder or without.
@@ -284,8 +284,8 @@ def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
     mask = rng.choice((_COMPONENTS, 3, 7, rng.getrandbits(8) & _COMPONENTS))
     at = builder.address(_XSAVE_BYTES, 64)
     if save in {Code.XSAVEOPT_MEM, Code.XSAVEOPT64_MEM} and at in builder.restored:
-        # It may leave out what was not changed since then, although the area was cleared. It does
-        # not if the kernel has switched threads in between.
+        # It may leave out components that have not changed since then, although the area was
+        # cleared. It writes them if the kernel has switched threads in between.
         raise CannotMakeError
     for offset in range(512, 576, 8):
         builder.append(Instruction.create_mem_i32(Code.MOV_RM64_IMM32, _at(at + offset), 0))

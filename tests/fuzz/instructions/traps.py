@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A block's code with a trap before each access, so that registers can be written down there.
+"""A block's code with a trap before each access, so that its registers can be logged.
 
 `int3` asks for general registers, `int 3` of two bytes also for vector registers. A repeated string
 has a trap behind it, too.

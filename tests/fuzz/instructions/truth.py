@@ -31,7 +31,7 @@ from fuzz.instructions.layout import (
 )
 from fuzz.instructions.program import SOURCES, Program
 
-_COPIED_BYTES: Final = 8  # single bytes of rep movs and stos are counted so many at a time
+_COPIED_BYTES: Final = 8  # this number of single bytes of rep movs and stos is one access
 _COPIES: Final = frozenset({"MOVS", "STOS", "LODS"})
 Counts = dict[int, tuple[int, int]]  # page of the arena: reads, writes
 
@@ -41,7 +41,7 @@ class Truth:
     """The native accesses to each page of the arena."""
 
     counts: Counts = field(default_factory=dict)
-    # Blocks in which a fault interrupted a gather or a scatter, so that some lanes may be done.
+    # A fault interrupted a gather or a scatter of these blocks, so some lanes may be done.
     unclear: set[int] = field(default_factory=set)  # blocks
 
     def add(self, access: Access, times: int = 1) -> None:
@@ -160,7 +160,7 @@ def find_truth(program: Program, first: int = 0, count: int | None = None) -> Tr
     rips = steps["registers"]["rip"].tolist()
     rows = zip(gprs, rips, steps["gs_base"].tolist(), steps["vectors"].tolist(),
                steps["faulted"].tolist(), steps["unfinished"].tolist(), strict=True)  # fmt: skip
-    begun = False  # a gather or a scatter of which some lanes are done: counted already
+    begun = False  # a gather or a scatter with some lanes done: it is counted already
     for gpr, rip, gs_base, at, faulted, unfinished in rows:
         instruction = instructions[rip]
         if instruction.is_vsib:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The labelled programs: their planted findings, the actual findings, and their agreement.
+"""The labelled programs: compares their actual findings with the planted ones.
 
 A label is a line `// label: STRUCTURE = FINDING` in a program's source (`run` stands for the run as
 a whole; `!` and `#` begin comments too). A program's labels are complete: a finding that is not
@@ -56,8 +56,8 @@ _PADDED = frozenset({Kind.PAGE_FALSE_SHARING, Kind.LINE_FALSE_SHARING})
 class Outcome:
     """The planted and the actual findings of a program: pairs of structure and finding.
 
-    `right` and `harmful` are the labels of actions; `advised` has what each structure is advised
-    first, and `told` all that it is advised.
+    `right` and `harmful` are the labels of actions. `advised` has the first advice for each
+    structure, and `told` has all advice.
     """
 
     program: str
@@ -75,7 +75,7 @@ class Outcome:
 
     @property
     def followed(self) -> frozenset[str]:
-        """Those of them whose first advice is right."""
+        """The judged structures whose first advice is right."""
         return frozenset(n for n in self.judged if self.advised.get(n, _NOTHING) & self.right[n])
 
     @property
@@ -106,17 +106,17 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Of what was found, the share that was planted."""
+        """The share of the actual findings that were planted (the precision)."""
         return self.right / max(1, self.right + self.wrong)
 
     @property
     def recall(self) -> float:
-        """Of what was planted, the share that was found."""
+        """The share of the planted findings that were found (the recall)."""
         return self.right / max(1, self.right + self.missed)
 
     @property
     def action(self) -> float:
-        """Of structures whose right fix is known, the share that is advised it first."""
+        """The share of structures with a known right fix whose first advice is this fix."""
         return self.followed / max(1, self.judged)
 
 
@@ -136,7 +136,7 @@ def _lines(source: Path) -> list[tuple[str, str, str]]:
 
 
 def names_in(source: Path) -> frozenset[str]:
-    """The names of structures in all labels of a source, also of what must not be done."""
+    """The names of structures in all labels of a source, also in labels of harmful fixes."""
     return frozenset(_plain(name) for _, name, _ in _lines(source))
 
 
@@ -199,7 +199,7 @@ def as_labels(findings: Iterable[Finding]) -> frozenset[Label]:
 
 
 def in_words_of(labelled: frozenset[str], findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, where a member has its author's name: `slots` for `shards.slots`."""
+    """The findings; a member has the name that its author used: `slots` for `shards.slots`."""
 
     def called(finding: Finding) -> str:
         name = _plain(finding.name)
@@ -211,7 +211,7 @@ def in_words_of(labelled: frozenset[str], findings: Iterable[Finding]) -> list[F
 
 
 def actions_of(finding: Finding, fix: Fix) -> frozenset[str]:
-    """What a fix tells to do, in the words of the labels."""
+    """The actions that a fix advises, in the words of the labels."""
     actions = {_ACTIONS[fix.remedy]} if fix.remedy in _ACTIONS else set()
     if finding.kind in _PADDED:
         actions.add("pad")
@@ -221,7 +221,7 @@ def actions_of(finding: Finding, fix: Fix) -> frozenset[str]:
 
 
 def advised_actions(findings: Iterable[Finding]) -> tuple[Actions, Actions]:
-    """What each structure is advised by the first fix of its first finding, and by all fixes."""
+    """The advice for each structure: by the first fix of its first finding, and by all fixes."""
     first: dict[str, frozenset[str]] = {}
     every: dict[str, frozenset[str]] = {}
     for finding in findings:

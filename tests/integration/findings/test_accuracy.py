@@ -68,10 +68,10 @@ def test_labels_name_findings() -> None:
     kinds = {kind.value for kind in Kind}
     used = {kind for source in sources() for _, kind in labels(source)}
     assert used | {kind for source in sources(BLIND) for _, kind in labels(source)} <= kinds
-    # What needs several nodes, or a hundred structures, cannot be planted here:
-    # tests/unit/findings/test_nodes.py does. What is found of first touches alone,
-    # test_first_touches.py there. True sharing of lines needs --traffic: tests/integration/
-    # test_shared_lines.py.
+    # Findings that need several nodes or a hundred structures cannot be planted here. They are in
+    # tests/unit/findings/test_nodes.py. Findings about first touches alone are in
+    # test_first_touches.py there. True sharing of lines needs --traffic:
+    # tests/integration/test_shared_lines.py.
     assert kinds - used == {
         Kind.ONE_NODE_SERVES_ALL.value,
         Kind.MIGRATED_THREADS.value,
@@ -94,7 +94,7 @@ def test_findings_are_right_and_complete(results: list[Outcome], held_back: bool
 def test_what_is_wrong_does_not_depend_on_the_machine(
     results: list[Outcome], traces: Path, machine: str
 ) -> None:
-    """A gain may be nothing on a machine; what the program does stays true.
+    """The gain of a finding may be zero on a machine; the finding itself stays true.
 
     All programs on one machine; on the others a third of them. bench/findings takes all on four.
     """

@@ -2,9 +2,8 @@
 // Runs until SIGUSR1, to be attached to. THREADS threads each copy `source` to their own part of
 // `target` again and again, one read and one write per word, and so does main when there are none.
 // With MODE `asleep` main waits in read() for the byte that ends the program; `naps` sleeps again
-// and again, and says when a nap was cut short.
-// Each pass of main allocates a block and writes it. At the end the copies are compared with what
-// they must be: exit status 0, or 1.
+// and again, and reports a sleep that ended early. Each pass of main allocates a block and writes
+// it. At the end the copies are compared with the source: exit status 0, or 1.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -33,7 +32,8 @@ static void copy(long* to, const long* from) {
     __asm__ volatile("" ::: "memory");
 }
 
-// Adds 1 to every tally, and returns how often: an instruction that ran twice or not at all shows.
+// Adds 1 to every tally, and returns how often. This shows an instruction that ran twice, or did
+// not run.
 static volatile long tally[MOST_THREADS + 1][8];
 
 static long work(int part) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small block on the last page of a large one, which nothing but its first word uses; and a
-// large block where another one was before, beside a small one.
+// A small block is on the last page of a large one, of which only the first word is used. Another
+// large block replaces an earlier one, beside a small block.
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static volatile uint64_t* last_words(char* block) {
     return (volatile uint64_t*)(block + BYTES - 64);
 }
 
-// Samples of one instruction are summed, so each kind of block has its own.
+// Samples of one instruction are summed, so each kind of block has its own instruction.
 static void use_small(volatile uint64_t* words) {
     for (int i = 0; i < REPEATS; i++) words[i % 4] = 1;
 }

@@ -35,8 +35,8 @@ void fill_all(std::integer_sequence<int, N...>) {
     }
 }
 
-// Keeps what is before it and behind it apart. Compilers would join equal calls, and make a jump of
-// the last one; they take each `text` for other code.
+// Separates the code before and after it. Compilers would join equal calls, and turn the last one
+// into a jump; they treat each `text` as different code.
 #define BARRIER(text) asm volatile("# " text::: "memory")
 
 __attribute__((noinline)) uint64_t* other_way(unsigned way, unsigned depth);

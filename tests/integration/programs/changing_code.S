@@ -9,7 +9,7 @@
     .endr
     .endm
 
-    // eax = how many are different
+    // eax = number of different registers
     .macro count_lost
     push    %rax
     mov     $0, %eax
@@ -37,7 +37,7 @@ write_code:
     set_registers
     jmp     1f
 1:  mov     %esi, (%rdi)
-    mov     word(%rip), %rsi    // an access behind it: scratch registers are held across
+    mov     word(%rip), %rsi    // an access after it: scratch registers are kept across it
     jmp     1f
 1:  count_lost
     cmp     $0x0101, %rcx

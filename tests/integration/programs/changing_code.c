@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// changing_code HOW: runs functions of a few bytes that it writes, and writes again. Prints how
-// often a function returned what its present code says, and how many registers its writer lost.
+// changing_code HOW: runs functions of a few bytes that it writes and overwrites. Prints how often
+// a function returned the value of its present code, and how many registers its writer lost.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void rewritten(void) {
     }
 }
 
-// Beside code that runs already.
+// Writes beside code that has already run.
 static void added(void) {
     unsigned char* next = pages(TIMES * 64, PROT_READ | PROT_WRITE | PROT_EXEC);
     for (int i = 0; i < TIMES; i++, next += 64) {

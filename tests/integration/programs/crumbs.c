@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small blocks of two sites on the same pages, most of them hardly used: a page's few accesses are
-// divided so that the site with few bytes there gets none, though its block was touched.
+// Two sites have small blocks on the same pages, and most blocks are hardly used. The few accesses
+// of a page are divided: the site with few bytes on it gets none, although its block was touched.
 #include <stdlib.h>
 
 enum { BLOCKS = 400 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the allocators of embedded.c and embedded_library.c take blocks from: one mapping, whose
-// addresses are used again when all blocks are freed.
+// The pool for the allocators of embedded.c and embedded_library.c: one mapping, whose addresses
+// are used again when all blocks are freed.
 #ifndef NUMASCAPE_TEST_EMBEDDED_POOL_H
 #define NUMASCAPE_TEST_EMBEDDED_POOL_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// first_block: reads a small vector, the program's first block, many times. On the heap it follows
-// the block that the C++ library allocates for the exceptions of a program without memory.
+// first_block: reads a small vector, the program's first block, many times. On the heap, it follows
+// the reserve that the C++ library allocates for exceptions when memory is exhausted.
 #include <vector>
 
 static volatile long sum;

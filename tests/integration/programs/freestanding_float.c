@@ -37,5 +37,5 @@ int freestanding_main(void) {
         single[i] = (float)c[i / N][i % N];
         sum += single[i];
     }
-    return sum == 0.5f;  // exits with 0 unless the sum is this one
+    return sum == 0.5f;  // exits with 0 unless the sum has this value
 }

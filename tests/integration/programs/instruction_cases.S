@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cases of instruction_cases.h: void case_NAME(char *source, char *target).
 //
-// Each runs its body REPEAT times. In a body, r8 = source, r9 = target; r10 and r11 are taken;
-// constants come from this file's own read-only data, never from source or target.
+// Each runs its body REPEAT times. In a body, r8 = source, r9 = target; r10 and r11 are in use;
+// constants are in this file's own read-only data, never in source or target.
 #include "repeat.h"
 
 #define PAGE 4096
@@ -124,7 +124,7 @@ begin lock_compare_exchange
 end lock_compare_exchange
 begin lock_compare_exchange_fails
     mov     $1, %eax
-    lock cmpxchgq %rax, (%r9)       // a failing one writes the old value back
+    lock cmpxchgq %rax, (%r9)       // a failing exchange writes the old value back
 end lock_compare_exchange_fails
 begin lock_compare_exchange_16
     xor     %eax, %eax
@@ -154,7 +154,7 @@ begin set_byte
 end set_byte
 begin conditional_move_not_taken
     xor     %eax, %eax
-    cmovnz  (%r8), %rax             // the load happens whatever the condition
+    cmovnz  (%r8), %rax             // the load happens with any condition
 end conditional_move_not_taken
 begin non_temporal_store
     movnti  %rax, (%r9)
@@ -172,7 +172,7 @@ end no_access
 begin flags_survive
     xor     %eax, %eax              // zero flag set
     movq    (%r8), %rcx
-    jnz     1f                      // a recorder that spoils the flags jumps
+    jnz     1f                      // if a recorder changes the flags, this jumps
     stc
     movq    8(%r8), %rcx
     jnc     1f
@@ -183,7 +183,7 @@ begin flags_survive
 2:
 end flags_survive
 
-    // Everything but rsp holds a value that must be there afterwards.
+    // All registers except rsp have a value that must be unchanged afterwards.
 begin every_register_survives
     push    %rbx
     push    %rbp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one execution of each case in instruction_cases.S touches, page by page.
+// The accesses of one execution of each case in instruction_cases.S, page by page.
 //
 // CASE(name, feature, source page 0, source page 1, target page 0, target page 1), where each page
 // is P(reads, writes). An access is one load or store instruction that touches the page; string

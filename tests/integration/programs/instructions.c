@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs every case of instruction_cases.h on pages of its own and prints, as JSON, what each must
-// have counted. Only the cases' assembly touches `source` and `target`. With a case's name as
-// argument it runs only that one: for finding the case that breaks a recorder.
+// Runs every case of instruction_cases.h on pages of its own and prints, as JSON, the counts that
+// each must have. Only the cases' assembly touches `source` and `target`. With a case's name as
+// argument it runs only this case, to find the case that breaks a recorder.
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

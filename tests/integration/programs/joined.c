@@ -15,7 +15,7 @@ struct Wide {
     double used[4], unused[4];
 };
 
-// Cells in no order that is known before.
+// The order of the cells is not known before.
 __attribute__((noinline)) static void visit(struct Cell* cells, const int* order) {
     for (int i = 0; i < COUNT; ++i) {
         struct Cell* cell = &cells[order[i]];
@@ -26,7 +26,7 @@ __attribute__((noinline)) static void visit(struct Cell* cells, const int* order
     }
 }
 
-// `scale` is read again each time: it might be changed.
+// `scale` is read again each time, because the stores might change it.
 __attribute__((noinline)) static void move(double (*points)[3], const double* scale) {
     for (int i = 0; i < COUNT; ++i) {
         points[i][0] += scale[0];  // line: x

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops with fixed machine code (kernels.S), so that what they access is known in closed form.
-// Each touches memory only through its arguments: no stack operand, no global.
+// Loops with fixed machine code (kernels.S), so that their accesses are known in closed form. Each
+// touches memory only through its arguments: no stack operand, no global.
 #ifndef NUMASCAPE_TEST_KERNELS_H
 #define NUMASCAPE_TEST_KERNELS_H
 

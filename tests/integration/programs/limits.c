@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Uses the break, limits, descriptors and environment of a process, by MODE. Prints what it finds.
-// A recorded run must print the same as a native run.
+// Uses the break, limits, descriptors and environment of a process, by MODE. Prints the results. A
+// recorded run must print the same as a native run.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -224,7 +224,7 @@ static void file_size(void) {
     printf("signals: %d\n", (int)too_large);
 }
 
-// Who reads from a pipe is told when the last writer has closed it.
+// The reader of a pipe learns when the last writer has closed it.
 static void closed_output(void) {
     int output[2];
     int end[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What system calls do to memory: each is made on arrays of its own, all of PAGES pages, whose
-// accesses are known. Prints "as expected" when every call did what it is for.
+// Makes system calls that change memory, each on arrays of its own. All have PAGES pages, whose
+// accesses are known. Prints "as expected" if every call did its task.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ enum { PAGES = 16, BYTES = PAGES * PAGE, WORDS = BYTES / 8 };
     }
 
 #define NEW_MAPPING() mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-// Addresses that a mapping had are another's at once.
+// Another mapping gets the addresses of a mapping immediately.
 #define MAPPING_AT(address) \
     mmap(address, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
 
@@ -206,7 +206,7 @@ static void read_files(void) {
     CHECK(syscall(SYS_getrandom, by_getrandom, BYTES, 0) == BYTES);
 }
 
-// Prints how many bytes about files there were.
+// Prints the number of bytes that describe files.
 static void list_files(void) {
     const int folder = open("/proc/self", O_RDONLY | O_DIRECTORY);
     by_getdents = NEW_MAPPING();
@@ -253,7 +253,7 @@ static void receive(void) {
     close(ends[1]);
 }
 
-// Structures have a read each, because nothing else is known of those without an access.
+// Each structure is read once, because a structure without an access has no other data.
 static void read_first_words(void) {
     void* const filled[] = {by_read,        by_pread,    by_readv,   by_preadv,   by_preadv2,
                             by_copy,        by_recv,     by_recvmsg, by_recvmmsg, by_syscall,
@@ -296,7 +296,7 @@ static void exceed(void) {
     instead_of_huge = MAPPING_AT(used);
     read_strided(instead_of_huge, WORDS, 8);
 
-    // Below the boundary are addresses that count as the stack's.
+    // The addresses below the boundary count as addresses of the stack.
     const size_t half = 32 << 20;
     char* boundary = (char*)(0x6f * tera);
     across =
@@ -311,7 +311,7 @@ enum { ROUNDS = 500, RACING_PAGES = 4 };
 static void* of_first;
 static void* of_second;
 
-// Two threads map and unmap all the time, and mostly get each other's addresses.
+// Two threads map and unmap all the time, and mostly get addresses that the other one has freed.
 static void* race_first(void* unused) {
     for (int round = 0; round < ROUNDS; round++) {
         of_first = mmap(NULL, RACING_PAGES * PAGE, PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory_regions MODE: accesses to parts of memory that the program names, known in closed form.
-// An access is one kernel's; whatever is not in a region belongs to the pool around it.
+// Only the kernels access memory. Memory outside of regions belongs to the pool around them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -62,7 +62,7 @@ static void freed(void) {
     }
 }
 
-// Later regions come first; what ends gives the pages back.
+// Later regions have priority. A region that ends gives its pages back.
 static void nested(void) {
     char* pool = new_pool();
     numascape_region("outer", pool, 32 * PAGE);
@@ -74,7 +74,7 @@ static void nested(void) {
     numascape_region_end(pool);
     read_pages(pool, 0, 8);
     numascape_region("inner", pool, 8 * PAGE);
-    numascape_region("over all", pool, 16 * PAGE);  // ends the one before
+    numascape_region("over all", pool, 16 * PAGE);  // ends the region before
     numascape_region_end(pool);
     add_strided(pool, 8 * WORDS, 8);
     numascape_region("overlapping", pool + 30 * PAGE, 4 * PAGE);
@@ -89,7 +89,7 @@ static void small(void) {
     char* pool = new_pool();
     numascape_region("whole", pool, PAGE);
     numascape_region("half", pool, PAGE / 2);
-    numascape_region_end(pool);  // of the half: the whole goes on
+    numascape_region_end(pool);  // of the half; the whole region continues
     write_pages(pool, 0, 1);
     for (long i = 4; i < 8; ++i) {
         numascape_region("first halves", pool + i * PAGE, PAGE / 2);
@@ -146,7 +146,7 @@ static void names(void) {
     write_pages(pool, 0, 4);
 }
 
-// As an allocator of the program would: it gives no end.
+// Like an allocator of the program: it does not end its regions.
 static void reused(void) {
     char* pool = new_pool();
     for (long i = 0; i < 5000; ++i) {

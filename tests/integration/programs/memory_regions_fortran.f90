@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Two columns of a work array, named by way of C.
+! Two columns of a work array, named by calls of C functions.
 program memory_regions
   use iso_c_binding
   implicit none

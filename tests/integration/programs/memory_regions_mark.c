@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/record.md says a Fortran program needs to name parts of its memory.
+// The code that a Fortran program needs to name parts of its memory, as in docs/record.md.
 #include "numascape/region.h"
 
 void region(const char* name, const void* address, size_t bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Main's stack pointer points nowhere until there is input, as in code that uses it as any other
-// register. Main blocks signals meanwhile, and has a handler of SIGSEGV. At the end, the registers
-// and the handler must be as before: exit status 42.
+// Main's stack pointer has no valid address until there is input, as in code that uses it like any
+// other register. Main blocks signals meanwhile, and has a handler of SIGSEGV. At the end, the
+// registers and the handler must be as before: exit status 42.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -22,8 +22,8 @@ static void handle(int signal) {
     _exit(1);
 }
 
-// Returns the sum of registers that nothing changes. A recorder that is to leave the thread nearly
-// always interrupts it where its registers cannot be translated.
+// Returns the sum of registers that nothing changes. A recorder that wants to leave nearly always
+// interrupts the thread where its registers cannot be translated.
 static uint64_t without_stack(void) {
     uint64_t sum = 0;
     __asm__ volatile(

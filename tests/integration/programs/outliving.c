@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // To be attached to. At a byte it forks; at the next one the child, which has waited, executes
-// another program. Exit status 42 when that went well.
+// another program. Exit status 42 on success.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>

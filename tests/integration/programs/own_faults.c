@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // own_faults: until SIGUSR1, threads write to pages that they may not write to, which their handler
 // of SIGSEGV allows, and count. One of them blocks all other signals, as threads of libraries do,
-// and looks whether it still does. Prints "right" or what was not, and ends with status 42.
+// and checks that they stay blocked. Prints "right" or the fault, and ends with status 42.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

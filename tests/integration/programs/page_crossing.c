@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks under a page, the last of which lies half on the next page, where nothing else is. Each
-// word of that half is written REPEATS times.
+// Blocks smaller than a page. Half of the last block is on the next page, where nothing else is.
+// Each word of that half is written REPEATS times.
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // phases MODE [NUMBER [ROUNDS]]: accesses that are known in closed form, in parallel regions and
-// under marks. Each thread has PART words of `data` of its own; an access is one kernel's.
+// under marks. Each thread has PART words of `data` of its own; only kernels access them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -118,7 +118,7 @@ static void many(void) {
         }
 }
 
-// A block that is given back, and gets other content, in each of three phases.
+// Three times, a block is written in one phase, read in another one, and freed.
 static void reuse(void) {
     static const char* const names[] = {"first", "second", "third"};
     for (int i = 0; i < 3; ++i) {
@@ -142,7 +142,7 @@ static void in_child(void) {
     waitpid(child, NULL, 0);
 }
 
-// The child is in the phase that it was made in.
+// The child is in the phase in which it was forked.
 static void forking(void) {
 #pragma omp parallel num_threads(2)  // region: forking
     {

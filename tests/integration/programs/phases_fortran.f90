@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A parallel loop that runs three times, and a mark by way of C.
+! A parallel loop that runs three times, and a mark that a C function sets.
 module storage
   implicit none
   integer, parameter :: n = 4096

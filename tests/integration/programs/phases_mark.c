@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/record.md says a Fortran program needs to set marks.
+// The code that a Fortran program needs to set marks, as in docs/record.md.
 #include "numascape/phase.h"
 
 void phase(const char* name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way into the heap and out of it, large and small, by several threads, each of which frees
-// what others allocated. Contents are checked; prints "sound" when all was well. All large blocks
+// what others allocated. Contents are checked; prints "sound" if all are right. All large blocks
 // are called `block`.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -109,7 +109,7 @@ int main(void) {
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
     for (int i = 0; i < SLOTS; i++) free(slots[i].memory);
 
-    // What the functions promise besides.
+    // Other promises of these functions.
     errno = 0;
     free(NULL);
     CHECK(malloc(PTRDIFF_MAX) == NULL && errno == ENOMEM);

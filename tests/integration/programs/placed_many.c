@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More blocks at a time than a process may have mappings. Two by two, so that neighbours may have
-// different policies. Prints "sound" when all had memory of their own.
+// There are more blocks than a process may have mappings. They are made in pairs, so that
+// neighbours may have different policies. Prints "sound" if all had memory of their own.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placed mappings that system calls move, or end in part and together with others; placed blocks of
-// the heap then get their addresses. Mappings are called `grid`, blocks `block`. Prints "sound"
-// when all was well.
+// the heap then get their addresses. Mappings are called `grid`, blocks `block`. Prints "sound" if
+// all is right.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints "NUMBER CPU" for each thread of a team, after what OpenMP takes the machine to be; then
-// tries to bind its threads elsewhere, and prints them again.
+// Prints the processors that OpenMP sees, and "NUMBER CPU" for each thread of a team. Then it tries
+// to bind its threads elsewhere, and prints them again.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -9,7 +9,7 @@
 
 enum { PAGE = 4096, PAGES = 4 };
 
-// Between those of DynamoRIO, of the recorder, and of its tables. No two have the same last 40
+// Addresses between those of DynamoRIO, the recorder and its tables. No two have the same last 40
 // bits.
 static const uint64_t places[] = {0x0c8100000000, 0x0d8200000000, 0x0f8300000000, 0x1f0400000000,
                                   0x2a8500000000, 0x3e0600000000, 0x4a0700000000, 0x520800000000};

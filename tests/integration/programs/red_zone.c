@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Until SIGUSR1: fills the 128 bytes below the stack pointer, which a function may use without
-// moving it (the red zone of the System V ABI), does nothing for a while, and looks whether they
-// are as they were. Prints "right" or "changed", and ends with status 42.
+// moving it (the red zone of the System V ABI), does nothing for a while, and checks that they are
+// unchanged. Prints "right" or "changed", and ends with status 42.
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // registers THREADS: until SIGUSR1, main and THREADS more set what the processor has of the carry
-// flag, x87 and mxcsr's rounding, x87, vector and mask registers, do nothing for a while, and look
-// whether all is as it was. It has a System V segment, which the recorder follows. Prints "right"
-// or the first that changed, and ends with status 42.
+// flag, x87 and mxcsr's rounding, x87, vector and mask registers, do nothing for a while, and check
+// that all are unchanged. It has a System V segment, which the recorder follows. Prints "right" or
+// the first that changed, and ends with status 42.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

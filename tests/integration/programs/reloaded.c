@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// reloaded FIRST SECOND: loads a library, calls its function, unloads it, and loads another one,
-// which comes to lie in its place. Prints what the second one's function returns.
+// reloaded FIRST SECOND: loads a library, calls its function, unloads it, and loads another library
+// at the same addresses. Prints what the second one's function returns.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

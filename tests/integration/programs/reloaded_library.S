@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two libraries of one layout, see reloaded.c: where FIRST has a function that allocates nothing, the
-// other has the rest of one that keeps a value in a register which calls may change.
+// Two libraries of one layout, see reloaded.c: FIRST has a function that allocates nothing. At the
+// same place, the other has the rest of a function that keeps a value in a register which calls may
+// change.
 
     .macro  name_function name
     .globl  \name

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// returns: until SIGUSR1, threads do nothing but call a function and look at what it returns, in
-// rax, and at what it keeps, in rcx. Ends with status 42.
+// returns: until SIGUSR1, threads only call a function, and check its result in rax and the value
+// that it keeps in rcx. Ends with status 42.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

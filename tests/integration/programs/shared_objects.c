@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     uint64_t* posix = map_file(named, 0);
     uint64_t* memory = map_file(unnamed, 0);
     uint64_t* system_v = shmat(segment, 0, 0);
-    // A file that never had a name: only the variable tells what it is.
+    // A file that never had a name: only the variable gives it a name.
     const int temporary = open("/tmp", O_TMPFILE | O_RDWR, 0600);
     if (ftruncate(temporary, kBytes) != 0) return 4;
     uint64_t* scratch = mmap(0, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, temporary, 0);
@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
     for (int child = 0; child < 2; ++child) {
         if (fork() == 0) {
             read_words(anonymous, kPages);
-            // The first child uses what it inherited, the second maps them itself, at other places.
+            // The first child uses inherited mappings; the second maps the objects itself, at other
+            // addresses.
             if (child == 1) {
                 shmdt(system_v);
                 system_v = shmat(segment, 0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For checks of signals: each returns NULL, or the fact that is not so.
+// For checks of signals: each returns NULL, or the condition that is false.
 #pragma once
 
 #include <pthread.h>
@@ -56,7 +56,7 @@ static void queue(int number, int value) {
     sigqueue(getpid(), number, (union sigval){.sival_int = value});
 }
 
-// Sends the signal when the calling process has waited for a while.
+// Sends the signal after the calling process has waited for a while.
 static pid_t later(int number) {
     const pid_t parent = getpid();
     const pid_t child = fork();

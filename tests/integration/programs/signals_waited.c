@@ -120,7 +120,7 @@ static const char* pending(void) {
     return NULL;
 }
 
-// In memory that may not be written, as constants are.
+// In read-only memory, like constants.
 static const sigset_t* constant_set(void) {
     sigset_t* set = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     sigfillset(set);
@@ -181,7 +181,7 @@ static const char* masks_of_calls(void) {
     return NULL;
 }
 
-// What is ready comes before a signal, which then stays where it was.
+// A call with a ready result returns it, and the signal stays pending.
 static const char* ready_before_signal(void) {
     int ends[2];
     REQUIRE(pipe(ends) == 0 && write(ends[1], "x", 1) == 1);
@@ -262,7 +262,7 @@ static void* wait_for_handler(void* open) {
     return (void*)(intptr_t)gettid();
 }
 
-// A process' signal goes to the one thread that does not block it, once.
+// A signal to the process goes once, to the only thread that does not block it.
 static const char* to_the_open_thread(void) {
     signal(SIGUSR1, note_thread);
     block(SIGUSR1);
@@ -283,7 +283,7 @@ static const char* to_the_open_thread(void) {
     return NULL;
 }
 
-// A child's end interrupts nothing where nobody asked to be told.
+// The end of a child interrupts nothing if the program does not ask for this signal.
 static const char* ignored_interrupts_nothing(void) {
     const int ways[] = {0, 1};
     for (size_t i = 0; i < 2; ++i) {

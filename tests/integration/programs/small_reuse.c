@@ -18,7 +18,7 @@ int main(void) {
     for (int round = 0; round < ROUNDS; round++) {
         writer = malloc(BLOCK);
         if (round == 0)
-            guard = malloc(64);  // keeps the arena's top away, so that the hole is reused
+            guard = malloc(64);  // separates the hole from the arena's top: the hole is reused
         write_strided(writer, BLOCK / 8, 8);
         uintptr_t address = (uintptr_t)writer;
         free(writer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One program starts others. Each mode begins `data`, which the program then writes to; prints
-// "right" and returns 7 when what it started ended as it should. Modes:
+// "right" and returns 7 if the started program ended as expected. Modes:
 //   vfork       a child of vfork executes `after`
 //   vfork_fail  one that cannot execute anything, and ends
 //   exec_fail   the program itself tries to execute what is not there

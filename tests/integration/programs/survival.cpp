@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Things that programs do to themselves, by MODE. Each writes WORDS words of `data` at the end,
-// prints "right" when what it did gave what the language or the kernel promises, and returns 7.
+// Unusual actions of programs, by MODE. Each writes WORDS words of `data` at the end, prints
+// "right" if the result is the one that the language or the kernel promises, and returns 7.
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A COMMON block of which each thread has its own (threadprivate).
+! A COMMON block of which each thread has its own copy (threadprivate).
 program thread_variables_fortran
   !$omp parallel num_threads(2)
   call fill(9.0d0)

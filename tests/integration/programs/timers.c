@@ -35,7 +35,7 @@ int main(void) {
     fflush(stdout);
     while (!atomic_load(&stopped)) {
     }
-    // A timer that stopped never comes; the test gives up on it.
+    // If a timer has stopped, its signal never comes, and the test ends after its time limit.
     for (int i = 0; i < 4; ++i) {
         const long before = atomic_load(&came[signals[i]]);
         while (atomic_load(&came[signals[i]]) < before + 3) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses of which it is known, for a given cache, what they fetch from memory. Every array is
-// used by one part of main only, and begins on a page. Lines have 64 bytes.
+// Accesses whose fetches from memory are known for a given cache. Every array is used by one part
+// of main only, and begins on a page. Lines have 64 bytes.
 #include <immintrin.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ static void run_threads(void) {
     for (int i = 0; i < 2; ++i) pthread_join(thread[i], NULL);
 }
 
-// Has read, and waits, while the phase changes.
+// Has read its lines, and waits while the phase changes.
 static void* read_held(void* unused) {
     char byte = 0;
     read_lines(held, HELD);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs until SIGUSR1, to be attached to. Memory that nobody touches is registered with userfaultfd:
-// who touches it waits for an answer, which never comes. Prints "right" if nobody asked.
+// Runs until SIGUSR1, to be attached to. Memory that the program does not touch is registered with
+// userfaultfd: a thread that touches it would wait for an answer that never comes. Prints "right"
+// if nobody touched it.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads libunloaded_a.so, calls it and unloads it; then the same with libunloaded_b.so, which comes
-// to lie at the same addresses, ROUNDS times. A mark begins each round. Prints "right" when all
-// functions gave what they should; returns 3 when the addresses differ.
+// Loads libunloaded_a.so, calls it and unloads it; then the same with libunloaded_b.so, which gets
+// the same addresses, ROUNDS times. A mark begins each round. Prints "right" if all functions gave
+// the right results; returns 3 if the addresses differ.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

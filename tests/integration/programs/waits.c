@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// waits: each thread waits in a system call of its own, for what does not come before SIGUSR1. A
-// call that ends before is printed with its error. Then all that can be woken are, and what they
-// return is looked at. Ends with status 42.
+// waits: each thread waits in a system call of its own, for an event that does not come before
+// SIGUSR1. A call that ends before is printed with its error. Then all threads that can be woken
+// are woken, and their results are checked. Ends with status 42.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
@@ -37,7 +37,7 @@ static int call_poll(void) {
     struct pollfd wait = {ends[0], POLLIN, 0};
     return poll(&wait, 1, 100000000) == 1;
 }
-// With all signals blocked while it waits, and none after.
+// All signals are blocked while it waits, and none after that.
 static int call_ppoll(void) {
     struct pollfd wait = {ends[0], POLLIN, 0};
     sigset_t all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wide vector registers hold values while memory is read line by line: prints which of them the
-// processor has, and whether they kept theirs.
+// Wide vector registers hold values while memory is read line by line: prints which registers the
+// processor has, and whether they kept their values.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef unsigned char Registers[REGISTERS][WIDEST];
 #define EACH(DO) \
     DO(0)        \
     DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
-// Between loading and storing them the registers are nobody's but ours: one piece of assembly.
+// One piece of assembly, so that no other code uses the registers between load and store.
 #define WALK "1: addq (%[memory]), %[sum]\n addq $64, %[memory]\n cmpq %[end], %[memory]\n jb 1b\n"
 #define LOAD_YMM(n) "vmovdqu " #n "*64(%[in]), %%ymm" #n "\n"
 #define STORE_YMM(n) "vmovdqu %%ymm" #n ", " #n "*64(%[out])\n"

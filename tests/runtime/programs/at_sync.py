@@ -28,7 +28,7 @@ class Placed(ArrayMap):  # type: ignore[misc]
 
 
 class Element(MeasuredChare):
-    """Works as long as its number says; its neighbour gets a message for it."""
+    """Works in proportion to its number, and sends a message to its neighbour."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []

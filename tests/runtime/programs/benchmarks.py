@@ -38,7 +38,7 @@ class Placed(ArrayMap):  # type: ignore[misc]
 
 
 class Element(MeasuredChare):
-    """Works as long as its load says, then sends to its neighbours; done when it has theirs."""
+    """Works in proportion to its load, sends to its neighbours, and waits for their messages."""
 
     def __init__(self, name: str) -> None:
         graph, me = graph_of(name), self.thisIndex[0]

@@ -33,7 +33,7 @@ class Placed(ArrayMap):  # type: ignore[misc]
 
 
 class Element(MeasuredChare):
-    """Works, sends its number to its neighbours, and adds theirs to it; then it is balanced."""
+    """Works, sends its number to its neighbours, and adds up their numbers; then it is balanced."""
 
     def __init__(self, strategy: str) -> None:
         me = self.thisIndex[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is found does not depend on the engine that the number of rows chooses."""
+"""The results do not depend on the engine, which is chosen by the number of rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def trace() -> Trace:
 
 
 def engines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The engines that queries ask for from now on."""
+    """The list to which later queries add the engine that they use."""
     asked: list[str] = []
     collect = pl.LazyFrame.collect
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about structures from a handful of accesses, with sums that can be done in the head."""
+"""Facts about structures from a few accesses, with sums that are easy to check."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_structure_in_numbers() -> None:
         [(0, 0, 0, "f", 1), (0, 1, 0, "g", 2), (0, 3, 1, "g", 2)],
     )[0]
     assert (found.reads, found.writes, found.accesses) == (7, 3, 10)
-    assert (found.threads, found.writers) == (2, 1)  # thread 2 only has rows
+    assert (found.threads, found.writers) == (2, 1)  # only thread 2 has rows
     assert (found.busiest_thread, found.busiest_share) == (0, 0.6)
     assert found.dominance == pytest.approx((6 + 2) / 10)
     assert found.threads_per_page == pytest.approx((8 * 2 + 2 * 1) / 10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of transfers, and how threads divide a line: masks that can be read by eye."""
+"""Sums of transfers, and the parts of a line that threads use, with short masks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from numascape.analysis.line_transfers import (
 from numascape.trace.format import PAGE_LINES
 from numascape.trace.schema import SCHEMAS
 
-# Of these columns the tests have rows; all other columns are empty.
+# The tests give values for these columns; all other columns are empty.
 Row = dict[str, int | str]
 
 
 def transfers(*rows: Row) -> pl.DataFrame:
-    """Rows of the table; what they leave out is 0 or empty, and all transfers are travelling."""
+    """Rows of the table; missing values are 0 or empty, and all transfers are travelling."""
     schema = SCHEMAS["transfers"]
     filled = []
     for row in rows:
@@ -34,7 +34,7 @@ def transfers(*rows: Row) -> pl.DataFrame:
 
 
 def parts(*masks: tuple[int, int, int], transfers_: int = 1) -> PartsOfLines | None:
-    """Of one line; masks: the thread that takes it, the first byte and the number of bytes."""
+    """Rows for one line; a mask is the taking thread, the first byte and the number of bytes."""
     rows: list[Row] = [
         {"thread": thread, "bytes": ((1 << size) - 1) << first, "transfers": transfers_}
         for thread, first, size in masks
@@ -121,7 +121,7 @@ def shared(*rows: Row) -> list[int]:
 
 def test_lines_that_several_threads_use_are_counted_by_page() -> None:
     assert shared({"cache_line": 3}, {"cache_line": 3}, {"cache_line": 5}, {"page": 1}) == [2, 1]
-    # Added up: no line is known.
+    # The lines were added up, so none is known.
     assert shared({"cache_line": -1}) == [PAGE_LINES]
     assert shared({"cache_line": -1, "travelling": 0}) == [0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of the accesses has a name, and what would name the rest."""
+"""The shares of accesses with and without a name, and advice for more names."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who decides on a structure's memory, by its kind, name and module."""
+"""The owner of a structure's memory follows from its kind, name and module."""
 
 import pytest
 

@@ -37,7 +37,7 @@ def test_pages_that_are_not_there_have_no_number() -> None:
 
 @pytest.mark.parametrize("far", [1, 1000])
 def test_numbers_are_those_of_a_join(far: int) -> None:
-    """Near each other, pages are looked up in a table; far apart, they are searched."""
+    """Pages near each other are looked up in a table; pages far apart are searched."""
     chance = np.random.default_rng(1)
     drawn = [
         [tuple(map(int, row)) for row in chance.integers(0, (4, 3, 50), (300, 3)) * (1, 1, far)]

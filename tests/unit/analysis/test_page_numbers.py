@@ -21,7 +21,7 @@ def pages(*rows: tuple[int, int, int]) -> pl.DataFrame:
     [
         pages((0, 0, 0), (0, 0, 1), (0, 1, 0), (2, 0, 0), (2, 0, 0)),
         pages((2, 0, 1), (0, 1, 0), (0, 0, 1), (2, 0, 1)),
-        # So far apart that a number for each place between them does not fit into memory.
+        # They are so far apart that a number for each page between them does not fit into memory.
         pages((0, 0, _LARGEST), (1, _LARGEST, 0), (1, 0, 3), (0, 0, _LARGEST)),
         # The three columns do not fit into one number of 64 bits.
         pages((_LARGEST - 1, 1, _LARGEST), (5, _LARGEST, 0), (5, _LARGEST, 0)),
@@ -51,5 +51,5 @@ def test_sums_are_in_the_order_of_keys(far: int) -> None:
     assert found.rows() == [(0, 7, 1, 1), (1, 0, 9, (1 << 60) + 1), (1, far, 2, 11)]
     assert found.schema == table.schema
     assert summed_by(table.clear(), ["structure", "page", "thread"], ["reads"]).rows() == []
-    # Nothing changes in a table that has one row for each combination.
+    # A table that has one row for each combination does not change.
     assert summed_by(found, ["structure", "page", "thread"], ["reads"]).equals(found)

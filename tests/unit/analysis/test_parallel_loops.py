@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only loops whose iterations are independent are called so."""
+"""Only loops with independent iterations are called parallel."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ FORTRAN = {
 
 
 def judged(tmp_path: Path, name: str, before: str, code: str, after: str) -> ParallelLoop:
-    """The judgement of the code's last line that is not an end."""
+    """The judgement about the last line of the code that is not the end of a block."""
     path = tmp_path / name
     path.write_text(f"{before}\n{code}\n{after}\n")
     source = read_source(str(path))

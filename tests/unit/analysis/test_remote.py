@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accesses to other nodes: what counts, and how a thread on several nodes is divided."""
+"""Accesses to other nodes: which ones count, also if a thread was on several nodes."""
 
 from pathlib import Path
 

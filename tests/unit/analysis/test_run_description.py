@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a run, and how much of its memory has a name."""
+"""The description of a run, and the share of its memory that has a name."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_what_a_name_refers_to(row: dict[str, Any], named: Named) -> None:
 
 
 def shares(structures: Sequence[tuple[str, str, str, int]]) -> NameShares:
-    """Of the program `app`, with structures (name, kind, module, accesses)."""
+    """A trace of the program `app`, with structures (name, kind, module, accesses)."""
     program = Pattern("app", 1)
     for name, kind, module, accesses in structures:
         number = program.structure(name, 1, kind=kind, module=module)

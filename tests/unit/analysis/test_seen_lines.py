@@ -69,7 +69,7 @@ def test_nothing_seen_is_no_overlap() -> None:
 
 
 def test_close_lines_count_if_the_same_are_too_few() -> None:
-    # Parts of eight lines; each thread was seen in two close lines of its part.
+    # The parts have eight lines; each thread was seen in two close lines of its part.
     apart = seen({(0, thread, 0): [8 * thread, 8 * thread + 3] for thread in range(8)})
     pairs = 8 * 7 * 2 * 2
     assert overlap(apart).by_chance == pairs / 2 / PAGE_LINES
@@ -95,7 +95,7 @@ def test_threads_that_use_other_bytes_of_the_same_lines_do_not_meet() -> None:
 
     assert overlap(of_two((0xFF, 0xFF00), 32), enough_bytes=3) == Overlap(0, 16)
     assert overlap(of_two((0xFF, 0xFF), 32)) == Overlap(32, 16)
-    # Where the bytes of a thread are not known, nothing is compared.
+    # If the bytes of a thread are not known, nothing is compared.
     assert overlap(of_two((0xFF, 0), 32), enough_bytes=3).seen == 32
-    # Of too few lines, this is not known.
+    # With too few lines, this is not known.
     assert overlap(of_two((0xFF, 0xFF00), 23), enough_bytes=3).seen == 23

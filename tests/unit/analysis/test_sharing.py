@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much each two threads use the same pages, in numbers that can be added up by hand."""
+"""The use of the same pages by each pair of threads, in numbers that are easy to check."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files may be read: named like source, and not changed after the recording."""
+"""Files may be read if they have a source file's name and have not changed since the recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from numascape.trace import TraceInfo
 
 
 def file_of(folder: Path, seconds: float, name: str = "a.c", text: str = "int a;\n") -> str:
-    """A file that was changed so many seconds after 1970."""
+    """A file that was changed this number of seconds after 1970."""
     path = folder / name
     path.write_text(text)
     os.utime(path, (seconds, seconds))

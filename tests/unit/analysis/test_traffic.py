@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accesses by the nodes of threads and pages, also of those whose node is not known."""
+"""Accesses by the nodes of threads and pages, also if a node is not known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numascape.trace.schema import SCHEMAS
 def trace(
     nodes_of_threads: list[list[int]], node_of_page: dict[int, int], machine: range = range(4)
 ) -> Any:
-    """Each thread reads each of three pages 10 times more than the one before, and writes once.
+    """Each thread reads each of three pages 10 times as often as the page before; it writes once.
 
     `machine` are the nodes of the machine.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Only loops that do nothing but wait for another thread are called so."""
+"""Only loops that just wait for another thread are called waiting loops."""
 
 from __future__ import annotations
 

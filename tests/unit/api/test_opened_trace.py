@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python offers about a trace; the documents' snippets are run as they are."""
+"""The Python interface of a trace; the documents' examples run unchanged."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_unknown_names_are_named(tmp_path: Path) -> None:
 
 
 def test_tab_offers_the_options_of_a_recording() -> None:
-    """They are those of the command, which are made from the same fields."""
+    """The options are those of the command; both are made from the same fields."""
     program, output, *options = inspect.signature(numascape.record).parameters
     assert (program, output) == ("program", "output")
     assert options == [field.name for field in fields(RecordOptions)]

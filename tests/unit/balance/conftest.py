@@ -12,7 +12,7 @@ from numascape.balance import TaskGraph, task_graph
 
 @pytest.fixture
 def small() -> TaskGraph:
-    """Four tasks on two cores: 0 and 1 talk much, 2 and 3 little."""
+    """Four tasks on two cores: 0 and 1 exchange many messages, 2 and 3 few."""
     return task_graph(
         load=[3, 1, 2, 2],
         core=[0, 0, 0, 1],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task graphs from files: what they mean, and what is refused in one line."""
+"""Task graphs from files: their content, and errors of one line."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_mapping_is_one_phase_more_of_vts_files(tmp_path: Path) -> None:
         [1, 3],
     ]
     assert mapped[1]["phases"][:2] == json.loads(lbaf(1, [3]))["phases"]
-    # It is read as any other: tasks are where they were sent.
+    # It is read like any other file: tasks are on the ranks to which they were sent.
     assert read_graph(written[0], 2).core.tolist() == [0, 1, 1]
     with pytest.raises(NumascapeError, match="ranks 0 to 1"):
         write_lbaf_mapping(tmp_path / "to.0.json", source, np.array([2, 0, 1], np.uint32))

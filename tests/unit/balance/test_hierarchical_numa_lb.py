@@ -43,8 +43,8 @@ def test_messages_stay_closer_than_with_numalb(twelve_caches: Problem) -> None:
 
 
 def test_each_level_follows_the_rule() -> None:
-    """Two nodes of two cores; worked out by hand."""
-    # Tasks 0 and 1 talk, and so do 2 and 3. All are on core 0.
+    """Two nodes of two cores; the result was computed by hand."""
+    # Tasks 0 and 1 exchange messages, and so do 2 and 3. All are on core 0.
     graph = task_graph([4, 3, 2, 1], [0] * 4, [0, 2], [1, 3], count=[10, 10])
     factor = np.array([[1.0, 2.0], [2.0, 1.0]])
     problem = Problem(graph, Target("two", np.array([0, 0, 1, 1], np.uint32), factor))
@@ -53,7 +53,7 @@ def test_each_level_follows_the_rule() -> None:
     free = problem.run("hierarchicalnumalb", Options(alpha=0.0)).mapping
     assert (free[:2] // 2).tolist() == [1, 0]
     assert sorted(problem.core_times(free).tolist()) == [1, 2, 3, 4]
-    # With a large weight, those that talk stay together, and nothing moves.
+    # With a large weight, tasks that exchange messages stay together, and none moves.
     held = problem.run("hierarchicalnumalb", Options(alpha=10.0)).mapping
     assert held.tolist() == [0, 0, 0, 0]
 
@@ -72,7 +72,7 @@ def test_interleaved_and_uneven_nodes_are_grouped_by_cost() -> None:
 
 
 def test_scotch_has_the_levels_of_many_cores() -> None:
-    """More cores than have a matrix of distances; those of a cache have no consecutive numbers."""
+    """Too many cores for a matrix of distances; cores of a cache have no consecutive numbers."""
     machine = open_machine("numa:4 l3:4 core:12 pu:1")
     one = target_of_machine(machine, 2.0)
     shuffled = np.random.default_rng(1).permutation(one.cores)

@@ -65,7 +65,7 @@ def tasks_with_memory(seed: int, cores: int) -> TaskGraph:
 
 
 def least_memory(graph: TaskGraph, cores: int) -> float:
-    """What each core needs if all could be divided: no mapping keeps a lower limit."""
+    """The need of each core if all memory could be divided: no mapping can keep a lower limit."""
     used = graph.core_memory_taken.sum() + graph.memory.sum()
     return (
         float(used + graph.block_bytes[np.unique(graph.block[graph.block != NO_BLOCK])].sum())

@@ -76,7 +76,7 @@ def test_a_message_costs_what_its_level_costs() -> None:
 
 
 def test_caches_of_one_node_are_told_apart() -> None:
-    """All mappings have the same published cost on one node; with levels, they do not."""
+    """On one node, all mappings have the same published cost; with levels, they differ."""
     machine = open_machine("numa:1 l3:4 core:4 pu:1")
     plain = target_of_machine(machine)
     graph = generated.mesh(24, 16)
@@ -148,7 +148,7 @@ def test_levels_of_machines(name: str, expected: list[str]) -> None:
 def test_dies_are_levels_and_have_plain_names() -> None:
     machine = open_machine("package:2 die:2 core:4 pu:1")
     target = target_of_machine(machine, 2.0)
-    # The node of the package stands for the package.
+    # The level of packages is left out, because each node is a package.
     assert [x.name for x in place_levels(target, machine)][:2] == ["core", "die"]
     odd = replace(
         machine,
@@ -175,7 +175,7 @@ def test_costs_by_name_reach_beyond_the_node() -> None:
     hosts = several_hosts(target_of_machine(machine, 2.0), 2, 10.0)
     levels = place_levels(hosts, machine, 2)
     near = with_levels(hosts, levels, named_costs("core=0,L2=1,L3=2,node=3"))
-    # Cores 0 to 31 are of one host, each four of an L3 cache, eight of a node, 16 of a package.
+    # Cores 0 to 31 are one host; groups of 4, 8 and 16 share an L3 cache, a node and a package.
     assert near.factor[0, [0, 1, 2, 4, 8, 16, 32]].tolist() == [0, 1, 2, 3, 6, 6, 30]
     far = with_levels(hosts, levels, named_costs("core=0,L3=2,node=3,package=4,host=5,hosts=50"))
     assert far.factor[0, [0, 1, 2, 4, 8, 16, 32]].tolist() == [0, 2, 2, 3, 4, 5, 50]
@@ -202,7 +202,7 @@ def test_every_level_is_measured() -> None:
 
 
 def test_balancers_see_every_level() -> None:
-    """Pairs of tasks that talk fit into L2 caches; groups of four into L3 caches, and so on."""
+    """Pairs of tasks with many messages fit into L2 caches, groups of four into L3 caches, ..."""
     machine = open_machine(DEEP)
     one = target_of_machine(machine, 2.0)
     levels = place_levels(one, machine)

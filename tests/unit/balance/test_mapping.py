@@ -282,9 +282,9 @@ def test_generators_have_the_published_sizes() -> None:
     assert test.tasks == 200
     assert test.load.min() >= 0.05
     assert test.load.max() <= 0.2
-    # Few are heavy: of u^4 with u at random in [0, 1), the mean is a fifth.
+    # Few tasks are heavy: the mean of u^4, with u random in [0, 1), is a fifth.
     assert generated.lb_test(20000, 16, "ring").load.mean() == pytest.approx(0.08, rel=0.02)
-    # One in a hundred of the ordered pairs, a ring among them.
+    # One in a hundred of the ordered pairs, including a ring.
     assert test.messages == 398
     following = zip(test.senders.tolist(), test.to.tolist(), strict=True)
     assert sum((task + 1) % 200 == other for task, other in following) == 200

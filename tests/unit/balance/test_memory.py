@@ -122,7 +122,7 @@ def test_what_is_within_the_cap_stays_so(seed: int, tasks: int, cores: int) -> N
     options = Options(effort=0.05, iterations=10.0, starts=("now", "twolevel", "numalb"))
     balanced = problem.run("incumbent", options)
     assert balanced.metrics.cores_over == 0
-    # The metric is what its definition says.
+    # The metric agrees with its definition.
     largest = 0.0
     for core in range(cores):
         here = balanced.mapping == core
@@ -150,7 +150,7 @@ def test_no_node_gets_more_than_its_memory() -> None:
 
 
 def test_many_tasks_are_moved_into_their_memory() -> None:
-    """More tasks than are annealed, with one core that holds far too much."""
+    """There are too many tasks for annealing, and one core has far too much memory."""
     tasks, cores = 9000, 16
     core = np.arange(tasks) % cores
     core[:3000] = 0

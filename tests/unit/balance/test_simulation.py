@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator against times that follow by hand."""
+"""The simulator agrees with times that were computed by hand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def test_tasks_of_one_core_follow_each_other() -> None:
 def test_a_message_costs_sender_and_receiver_and_takes_its_time() -> None:
     graph = task_graph([10, 1], [0, 1], [0], [1], bytes=[4])
     # Task 0 works 10 and sends for 1 + 2, the message travels 2, receiving it takes 3, and then
-    # task 1 does its second iteration. Between nodes bytes and the way take twice as long.
+    # task 1 does its second iteration. Between nodes, the bytes and the transport take twice as
+    # long.
     near = simulate(graph, flat_target(1, 2, 1.0), graph.core, 2, COSTLY)
     assert near.iteration_times[0] == 13
     assert near.end == 26

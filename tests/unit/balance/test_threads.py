@@ -12,7 +12,7 @@ from numascape.trace import Trace
 
 
 def trace_of(accesses: list[tuple[int, int, int]], threads: int) -> Trace:
-    """Accesses (page, thread, how many) of one structure, half of them writes."""
+    """Accesses (page, thread, number) of one structure; half of them are writes."""
     columns = {
         "structure": [0] * len(accesses),
         "instance": [0] * len(accesses),

@@ -42,7 +42,7 @@ def test_findings_say_why_and_what_to_do(numascape: Numascape, stencil: Path) ->
     assert "1  serial first touch  grid->vx, grid->vy, grid->vz, grid->sxx and 6 more" in lines
     assert any(line.startswith("Cause: Thread 0 touched 100 % of the pages") for line in lines)
     assert any(line.startswith("Fix: Initialise each part in the thread") for line in lines)
-    # On one node nothing is predicted, and the text says so.
+    # On one node, nothing is predicted, and the text says so.
     assert "shares of accesses, not of time" in output
 
 
@@ -159,7 +159,7 @@ def test_advice_and_prediction_are_the_same(numascape: Numascape, stencil: Path)
     assert fixes[0]["policy"] == f"fix 1: {first['kind']}"
     saved = percent(1 - fixes[0]["relative"])
     assert predicted["verdict"] == f"The first fix is predicted to save {saved} of the run time."
-    # A policy that is asked for is predicted alone.
+    # If one policy is asked for, no other policy is predicted.
     _, output, _ = numascape("predict", stencil, "--json", "-m", "numa16", "-p", "interleave")
     assert [p["policy"] for p in json.loads(output)["predictions"]] == ["interleave"]
 

@@ -120,7 +120,7 @@ def test_groups_of_nodes_are_balanced_in_other_processes(
 
 def test_groups_keep_a_memory_limit(numascape: Numascape, tmp_path: Path) -> None:
     file = tmp_path / "tasks.json"
-    # All tasks are on the first three of 16 cores; a core has room for eight of them.
+    # All tasks are on the first three of 16 cores; a core has room for eight tasks.
     write_graph(file, task_graph(np.ones(96), np.arange(96) % 3, memory=np.full(96, 1 << 20)))
     command = ("balance", file, "-m", "numa16", "--groups", 4, "--memory-limit")
     status, output, _ = numascape(*command, "8M")

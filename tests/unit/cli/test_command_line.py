@@ -65,7 +65,7 @@ def test_help_lists_every_verb(numascape: Numascape) -> None:
 
 def test_verbs_are_files() -> None:
     folder = Path(numascape.commands.__file__).parent
-    # A verb that is a word of Python has an underscore more.
+    # The file of a verb that is a word of Python has an underscore at its end.
     assert sorted(path.stem.rstrip("_") for path in folder.glob("[a-z]*.py")) == sorted(VERBS)
 
 

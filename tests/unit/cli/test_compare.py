@@ -46,7 +46,7 @@ def test_each_structure_has_a_line(numascape: Numascape, traces: tuple[Path, Pat
 
 @pytest.fixture(scope="module")
 def small_traces(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """32 threads on two nodes, each with its pages of one array: all on one node, then near."""
+    """32 threads on two nodes share out an array: its pages are on one node, then near."""
     folder = tmp_path_factory.mktemp("small")
     paths = []
     for cured in (False, True):

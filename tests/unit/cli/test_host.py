@@ -31,7 +31,8 @@ def test_show_draws_what_fills_the_nodes(
 ) -> None:
     assert run(["host", "show", "--root", str(two_nodes)]) == 0
     printed = capsys.readouterr().out.splitlines()
-    # A letter for each 204.8 MiB, ends rounded: programs end at 7.5, shared at 12.5, dirty at 15.
+    # A letter for each 204.8 MiB, with rounded ends: programs end at 7.5, shared at 12.5, dirty at
+    # 15.
     bar = printed[0].split("[")[1].split("]")[0]
     assert len(bar) == 40
     assert bar.strip(".") == "pppppppp" + "ssss" + "ddd" + "m" + "c" * 16 + "kk" + "o"
@@ -57,7 +58,7 @@ def test_prometheus_reads_the_metrics(
     seen: list[dict[tuple[str, str], float]] = []
 
     def scrape(_seconds: float) -> None:
-        """Instead of waiting: read the file, and end after three times."""
+        """Read the file instead of waiting, and end after three times."""
         families = list(text_string_to_metric_families(file.read_text()))
         assert all(family.documentation for family in families)
         assert {f.type for f in families if f.name.endswith("_bytes")} == {"gauge"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The man pages: one for each verb, with all that its help has."""
+"""There is a man page for each verb, with all of its help."""
 
 from __future__ import annotations
 

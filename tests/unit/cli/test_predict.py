@@ -68,7 +68,7 @@ def test_a_plan_is_a_policy_with_its_own_threads(
 def test_copies_are_named_with_their_memory(
     numascape: Numascape, tables: Tables, info: TraceInfo, tmp_path: Path
 ) -> None:
-    # A is filled by its first touchers, and then all of it is read by both threads.
+    # The first touchers fill A, and then both threads read all of it.
     one = tables["first_touch"].filter(pl.col("structure") == 0).select("structure", "page")
     both = one.join(pl.DataFrame({"thread": [0, 1]}), how="cross").with_columns(
         instance=0, phase=0, reads=512, writes=0

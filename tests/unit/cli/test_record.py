@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `record`, without recording: what it asks for, prints and returns."""
+"""The verb `record`, without a recording: its request, its output and its status."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `show`: what it prints of a run, a phase, a structure, on every kind of terminal."""
+"""The verb `show` prints a run, a phase or a structure, on every kind of terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLOURS = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor
 
 @pytest.fixture
 def printed(numascape: Numascape, monkeypatch: pytest.MonkeyPatch) -> Printed:
-    """What is printed on a terminal of a width, with these variables of the environment."""
+    """The output on a terminal of this width, with these variables of the environment."""
 
     def command(
         *arguments: object, width: int = 80, variables: dict[str, str] | None = None
@@ -193,7 +193,7 @@ def test_one_phase_is_shown(numascape: Numascape, phased: Path) -> None:
     solve = numascape("show", phased, "--phase", "solve", "--structure", "A")[1]
     assert "below: phase 2, solve, only" in solve
     assert "init (phased.c:20)" not in solve
-    assert "phased.c:20 init" in solve  # who touched it first, in whatever phase
+    assert "phased.c:20 init" in solve  # the first toucher, in any phase
     assert "phased.c:71 solve" in solve
 
 

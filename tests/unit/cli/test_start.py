@@ -65,7 +65,7 @@ def test_while_modules_are_loaded(tmp_path: Path, module: str) -> None:
 
 
 def test_inside_a_module_that_handles_all_errors(tmp_path: Path) -> None:
-    """Python does not raise an error that occurs in a callback: the interrupt would be lost."""
+    """Python does not raise errors of a callback, so the interrupt would be lost."""
     (tmp_path / "shlex.py").write_text("try:\n    import interrupts_here\nexcept:\n    pass\n")
     result = _interrupted(tmp_path, "interrupts_here", "machine", "show", "--list")
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names from a trace cannot steer the terminal; progress is for terminals only."""
+"""Names from a trace cannot control the terminal; progress is shown only on terminals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that measure for minutes first look whether they can write their results."""
+"""Verbs that measure for minutes first check that they can write their results."""
 
 from __future__ import annotations
 

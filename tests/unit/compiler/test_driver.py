@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the compiler wrappers add to a command line, and when they add nothing."""
+"""The words that the compiler wrappers add to a command line, and when they add none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numascape.compiler.driver import CC, command_line
 
 @pytest.fixture(autouse=True)
 def _compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any program stands for the compiler where none is started."""
+    """Any program can stand for the compiler if the test starts none."""
     if request.node.get_closest_marker("compiler") is None:
         monkeypatch.setenv(CC.variable, sys.executable)
 
@@ -54,7 +54,7 @@ def test_what_is_added(arguments: str, expected: tuple[bool, bool]) -> None:
 
 @pytest.mark.compiler
 def test_no_option_is_warned_of(tmp_path: Path) -> None:
-    """Nor where the suffix of what is linked says nothing."""
+    """There is no warning, even if the suffix of a linked file does not show its type."""
     source = tmp_path / "x.c"
     source.write_text("int main(void) { return 0; }\n")
     for arguments in (f"-c {source} -o {tmp_path}/x.odd", f"{tmp_path}/x.odd -o {tmp_path}/x"):

@@ -54,7 +54,7 @@ def test_other_files_are_neither(tmp_path: Path, note: bytes) -> None:
 @pytest.mark.parametrize(
     ("at", "number"),
     [
-        (32, struct.pack("<Q", 1 << 63)),  # where the program headers are
+        (32, struct.pack("<Q", 1 << 63)),  # the place of the program headers
         (32, struct.pack("<Q", (1 << 64) - 1)),
         (54, struct.pack("<H", 8)),  # how long each is
         (56, struct.pack("<H", 0xFFFF)),  # how many there are

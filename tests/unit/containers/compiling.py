@@ -17,7 +17,7 @@ STRICT = ("-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedan
 def compiled(
     source: str, *options: str | Path, compiler: str = "g++"
 ) -> subprocess.CompletedProcess[str]:
-    """Give C++ to the compiler, with warnings as errors, and return what it says."""
+    """Give C++ to the compiler, with warnings as errors, and return its messages."""
     command: Sequence[str | Path] = [compiler, *STRICT, f"-I{INCLUDE}", "-x", "c++", "-"]
     return subprocess.run(
         [str(word) for word in [*command, *options]],
@@ -29,7 +29,7 @@ def compiled(
 
 
 def precompiled(header: Path) -> None:
-    """Compile a header so that GCC takes the result, beside it, where it is included first."""
+    """Compile a header: GCC uses the result, beside the header, if a file includes it first."""
     output = header.with_name(f"{header.name}.gch")
     command = ["g++", *STRICT, f"-I{INCLUDE}", "-x", "c++-header", str(header), "-o", str(output)]
     subprocess.run(command, check=True)

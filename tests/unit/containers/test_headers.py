@@ -23,7 +23,7 @@ EXAMPLES = {
         re.findall(r"```cpp\n(#include.*?\n)```", DOCUMENT.read_text(), re.DOTALL)
     )
 }
-# Headers that define what users name; the others are parts of these.
+# Headers with the names for users; the other headers are parts of these.
 WITH_EXAMPLES = {
     "algorithm",
     "boost_iterators",
@@ -56,7 +56,7 @@ def test_every_type_has_an_example() -> None:
 
 @pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
 def test_a_header_needs_no_other_before_it(header: Path) -> None:
-    """Its example needs nothing that it does not include, either."""
+    """Its example also includes everything that it needs."""
     own = [program for name, program in EXAMPLES.items() if name.split()[0] == header.name]
     source = f'#include "numascape/{header.name}"\n{"".join(own)}'
     result = compiled(source, "-fsyntax-only", "-fopenmp")
@@ -73,7 +73,7 @@ def all_examples() -> str:
         includes.update(re.findall(r"^#include <[^/]+>$", program, re.MULTILINE))
         body = re.sub(r"^#include.*\n", "", program, flags=re.MULTILINE)
         body = body.replace("int main(", f"int example_{number}(").rstrip().removesuffix("}")
-        functions.append(f"{body}    return 0;\n}}\n")  # which only main may leave out
+        functions.append(f"{body}    return 0;\n}}\n")  # only main may omit it
     cases = "".join(f"case {n}: return example_{n}();\n" for n in range(len(functions)))
     main = (
         f"int main(int, char** words) {{ switch (std::atoi(words[1])) {{\n{cases}}} return 99; }}"

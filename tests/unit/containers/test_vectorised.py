@@ -62,7 +62,7 @@ extern "C" void naive(vector& a) {
 }
 """
 FUNCTIONS = ("triad", "sum", "dot", "scale", "in_place", "axpy", "spans", "rows")
-# Of four numbers, or of two: Clang 19 keeps the partial sums of reduce in short registers.
+# Registers of four numbers, or of two: Clang 19 keeps reduce's partial sums in short ones.
 PACKED = re.compile(r"^v(add|mul|fmadd\d+)pd .*%[xy]mm")
 
 
@@ -83,7 +83,7 @@ def loops(
 
 
 def loops_of(kernel: str, functions: list[tuple[str, str]]) -> list[list[str]]:
-    """Also of functions that the compiler has made of the kernel's lambdas and of its reduction."""
+    """This includes functions that the compiler makes of the kernel's lambdas and reduction."""
     operation = {"sum": "identity", "dot": "multiplies"}.get(kernel)
     return [
         loop
@@ -96,7 +96,7 @@ def loops_of(kernel: str, functions: list[tuple[str, str]]) -> list[list[str]]:
 
 
 def innermost_loops(body: str) -> list[list[str]]:
-    """From the target of each jump backwards to the jump, unless another such lies between."""
+    """The code from the target of each backward jump to the jump, if no other loop is inside."""
     lines = [
         (int(address, 16), " ".join(text.split()))
         for address, text in re.findall(r"^ *([0-9a-f]+):\t(.+)$", body, re.MULTILINE)
@@ -116,7 +116,7 @@ def innermost_loops(body: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_inner_loop_works_on_vectors(loops: dict[str, list[list[str]]], function: str) -> None:
-    # Beside the main loop there are the ones for what is left at a segment's end.
+    # Besides the main loop, there are loops for the remaining elements at the end of a segment.
     main = max(loops[function], key=lambda loop: sum(map(bool, map(PACKED.match, loop))))
     assert any(map(PACKED.match, main)), loops[function]
     assert not any(re.match(r"call|v(add|mul|fmadd\d+)sd ", text) for text in main)

@@ -14,7 +14,7 @@ from numascape.conversion.shards import MappedModule
 
 @dataclass
 class Variable:
-    """What the native module says of a variable."""
+    """A variable as the native module returns it."""
 
     name: str
     address: int

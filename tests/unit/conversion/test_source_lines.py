@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From counts of instructions and samples of their pages to counts of lines and structures."""
+"""Counts of instructions and samples of their pages become counts of lines and structures."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def sites(
     *,
     in_pieces: bool = False,
 ) -> Sites:
-    """Columns of Sites.counts and Samples.owned; without the last one, that is 0.
+    """Columns of Sites.counts and Samples.owned; a missing last column is 0.
 
     Owner n has structure n. With `in_pieces`, the samples are in two parts of a table.
     """

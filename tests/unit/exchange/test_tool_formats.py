@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files for other tools hold the trace's sums."""
+"""Files for other tools have the sums of the trace."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def example_with_phases(folder: Path) -> Trace:
 
 
 def of_case(figure: FigureName, small: Trace, phased: Trace) -> Trace:
-    """The trace that has what the figure shows."""
+    """The trace with the data that the figure shows."""
     return phased if figure == "phases" else small
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of mappings and timelines show the numbers that they are of."""
+"""Pictures of mappings and timelines show the right numbers."""
 
 from __future__ import annotations
 

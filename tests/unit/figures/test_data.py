@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures draw adds up to what the trace holds."""
+"""The numbers in figures add up to the sums of the trace."""
 
 from __future__ import annotations
 

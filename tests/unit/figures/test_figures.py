@@ -34,8 +34,8 @@ from unit.figures.make_references import (
     of_case,
 )
 
-# Part of the pixels with ink in either picture. Fonts are Matplotlib's own, but its versions may
-# place text a pixel apart; so a pixel may also be as a neighbour of it was.
+# A share of the pixels with ink in either picture. Fonts are Matplotlib's own, but its versions may
+# shift text by a pixel; so a pixel may also be equal to a neighbour in the other picture.
 MAX_DIFFERENT = 0.01
 Pixels = npt.NDArray[np.float32]
 OF_ANY_RUN = [figure for figure in FIGURES if figure != "phases"]
@@ -66,7 +66,7 @@ def differs(one: Pixels, other: Pixels) -> npt.NDArray[np.bool_]:
 
 
 def different_ink(drawn: Pixels, reference: Pixels) -> float:
-    """The part of the pixels with ink in either picture that the other does not have."""
+    """The share of pixels with ink in one picture that the other picture does not have."""
     ink = (drawn.min(axis=2) < 0.99) | (reference.min(axis=2) < 0.99)
     different = differs(drawn, reference) | differs(reference, drawn)
     return float((different & ink).sum() / ink.sum())
@@ -83,7 +83,7 @@ def test_figures_look_as_they_did(name: str, small: Trace, phased: Trace) -> Non
 
 @pytest.mark.parametrize("name", ["access", "sharing", "traffic"])
 def test_another_structure_does_not_pass_for_the_right_one(name: str, small: Trace) -> None:
-    """The tolerance is not so large that a wrong figure would be taken for right."""
+    """The tolerance is small enough to detect a wrong figure."""
     case = next(key for key, (figure, _, _) in CASES.items() if figure == name)
     figure, structure, style = CASES[case]
     other = "A" if structure != "A" else "C"

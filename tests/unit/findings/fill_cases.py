@@ -24,7 +24,7 @@ def looked_up_after_fill(
     touched: float = 1.0,
     later_writes: int = 0,
 ) -> Pattern:
-    """Four threads fill their parts in one region, and read all of it in another one."""
+    """Four threads fill their parts in one region, and read the whole structure in another one."""
     pattern = Pattern("table", 4)
     table = pattern.structure("table", PAGES)
     pattern.phase("outside")

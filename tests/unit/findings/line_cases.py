@@ -17,7 +17,7 @@ _TRAVEL = {Kind.LINE_FALSE_SHARING, Kind.LINE_TRUE_SHARING}
 
 
 def used_by_all(pages: int, writers: int, accesses: int = 40_000) -> tuple[Pattern, int]:
-    """A structure whose pages four threads use, of whom the first ones write."""
+    """Four threads use the pages of a structure; the first of these threads also write."""
     pattern = Pattern("lines", 4)
     s = pattern.structure("A", pages)
     thread = np.arange(4)[:, None]
@@ -39,9 +39,9 @@ def parts_are_separate(shared: float, writers: int = 4) -> bool:
 
 
 def lines_are_followed(share: float) -> bool:
-    """Four threads write this share of the pages, and only read the other ones; none takes a line.
+    """Four threads write this share of the pages, and only read the others; no line travels.
 
-    All pages have as many accesses.
+    All pages have the same number of accesses.
     """
     pattern, s = Pattern("lines", 4), 0
     pattern.structure("A", 64)

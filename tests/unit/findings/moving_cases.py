@@ -25,7 +25,7 @@ class Moving(Sources):
 
 
 def found(writers: int, sources: Sources) -> list[Finding]:
-    """All threads read each page, and so many of them write it."""
+    """All threads read each page, and this number of them write it."""
     pattern = Pattern("lu", THREADS)
     matrix = pattern.structure("A", THREADS)
     work = region(pattern, "eliminate", 3)

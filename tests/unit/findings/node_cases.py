@@ -81,7 +81,7 @@ def displaced(away: Any, weight: Any = 1, order: Any = None) -> Finding | None:
 
 
 def spread_over_threads(share: float) -> Any:
-    """The first pages of all, in the order of their place in a thread's part, are away."""
+    """The first pages of each thread's part are away, in the order of their place in the part."""
     place = np.arange(20 * THREADS) % 20 * THREADS + np.arange(20 * THREADS) // 20
     return place < round(share * 20 * THREADS)
 
@@ -98,7 +98,7 @@ def work_is_remote(share: float) -> bool:
 
 
 def node_was_full(probability: float) -> bool:
-    """Of each node's 320 pages 64 are away, touched after `probability` of the others."""
+    """Of each node's 320 pages, 64 are away, touched after `probability` of the others."""
     page = np.arange(20 * THREADS)
     place = page % 320
     order = np.where(place < 64, probability * 256 - 0.5, place - 64)

@@ -27,9 +27,9 @@ def is_far(share: float) -> bool:
 
 
 def writes_are_initial(bytes_each: float) -> bool:
-    """The last thread touched all pages first, and wrote once to so many bytes of each of them.
+    """The last thread touched all pages first, and wrote this number of bytes of each page once.
 
-    With these writes, 2.5 % of the work are writes; without them, there are none.
+    With these writes, 2.5 % of the work are writes; without them, the work has no writes.
     """
     pattern = Pattern("table", 4)
     writes = np.where(np.arange(4) == 3, round(PAGE / bytes_each), 0)[:, None]
@@ -38,7 +38,7 @@ def writes_are_initial(bytes_each: float) -> bool:
 
 
 def load_is_judged(changing: float) -> bool:
-    """Thread 0 makes 1.6 times the mean, and this share of all is on pages with random users."""
+    """Thread 0 makes 1.6 times the mean; pages with random users have this share of all."""
     pattern = Pattern("pool", 4)
     work = region(pattern, "work", 3)
     page = np.arange(1000)
@@ -52,7 +52,7 @@ def load_is_judged(changing: float) -> bool:
 
 
 def parts_are_long_enough(pages: float) -> bool:
-    """All of 64 threads use the pages, 72 of these most; there are `pages` for each thread."""
+    """All 64 threads use the pages, most of all 72 pages; there are `pages` for each thread."""
     count = round(64 * pages)
     pattern = Pattern("hot", 64)
     reads = np.where(np.arange(count) < 72, 300_000, 3000)

@@ -33,7 +33,7 @@ def use(counts: Any) -> PageUse:
 
 
 def owned(pages: int, threads: int, share: float) -> Any:
-    """Contiguous parts: of each page, its owner makes `share`, the others what is left."""
+    """Contiguous parts: the owner of a page makes `share` of its accesses, the others the rest."""
     counts = np.full((pages, threads), (1 - share) / (threads - 1))
     counts[np.arange(pages), np.arange(pages) * threads // pages] = share
     return counts
@@ -48,12 +48,12 @@ def is_shared_by_all(ratio: float) -> bool:
 
 
 def are_parts(accesses: float) -> bool:
-    """Each page has one user, which makes so many accesses to it."""
+    """Each page has one user, which makes this number of accesses to it."""
     return not looked_up(use(accesses * np.eye(4)))
 
 
 def are_drawn(accesses: float) -> bool:
-    """As for `are_parts`, far below that threshold."""
+    """The matrix of `are_parts`, far below its threshold."""
     return looked_up(use(accesses * np.eye(4)))
 
 
@@ -98,7 +98,7 @@ def takes_part(ratio: float) -> bool:
 
 
 def meeting(alone: int, weight: float) -> PageUse:
-    """Eight threads: each has `alone` pages of its own; between two parts is a shared page."""
+    """Each of eight threads has `alone` pages; a shared page is between two parts."""
     rows = []
     for thread in range(8):
         rows += [[float(t == thread) for t in range(8)]] * alone
@@ -131,7 +131,7 @@ def order_is_known(pages: float) -> bool:
 
 
 def parts_come_in_turn(correlation: float) -> bool:
-    """Pages with two users: with a chance of `correlation` the next two, and else any two."""
+    """Pages with two users: with probability `correlation` the next two threads, else any two."""
     chosen = np.random.default_rng(4)
     first = np.arange(4096) % 4
     counts = np.zeros((4096, 4))
@@ -180,7 +180,7 @@ def users_follow_no_rule(correlation: float) -> bool:
 
 
 def one_thread_varies(threads: float) -> bool:
-    """Who uses a page differs only by the share of thread 0, which is that of chance."""
+    """The users of pages differ only in the share of thread 0, which differs by chance."""
     counts = np.full((256, int(threads)), 100.0)
     counts[:, 0] = np.random.default_rng(2).choice([10.0, 400.0], 256)
     return users_change(use(counts))

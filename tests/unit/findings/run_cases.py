@@ -71,7 +71,7 @@ def first_touch_is_serial(share: float) -> bool:
 
 
 def all_read(pattern: Pattern, pages: int, reads: Any, writes: Any = 0, name: str = "A") -> int:
-    """A structure whose pages all threads use, touched first by the last one."""
+    """All threads use the pages of a structure; the last thread touched them first."""
     s = pattern.structure(name, pages)
     threads = np.arange(pattern.threads)[:, None]
     pattern.access(s, np.arange(pages)[None, :], threads, reads, writes)
@@ -81,7 +81,7 @@ def all_read(pattern: Pattern, pages: int, reads: Any, writes: Any = 0, name: st
 
 def is_read_mostly(written: float) -> bool:
     pattern = Pattern("shared", 4)
-    # Spare the share of the initialisation: each thread writes far more than each element once.
+    # Each thread writes each element much more than once, so the initialisation hardly counts.
     all_read(pattern, 256, round(1_000_000 * (1 - written)), round(1_000_000 * written))
     return Kind.SHARED_READ_MOSTLY in kinds(run_of(pattern))
 
@@ -116,7 +116,7 @@ def is_compared_with(part: float) -> bool:
 
 
 def is_compared_with_small_memory(pages: float) -> bool:
-    """A, with 0.5 % of the accesses, is compared with B, which has so many pages."""
+    """A, with 0.5 % of the accesses, is compared with B, which has this number of pages."""
     pattern = Pattern("small", 4)
     small = all_read(pattern, 100, 5_000)
     all_read(pattern, round(pages), round(995_000 * 100 / pages), name="B")
@@ -188,7 +188,7 @@ def initialiser_works(ratio: float) -> bool:
 
 
 def main_works(covered: float, part: float) -> bool:
-    """Main goes over `covered` of the pages; two others have `part` of them each."""
+    """Main uses `covered` of the pages; two other threads use `part` of them each."""
     pattern = Pattern("overseen", 3)
     page = np.arange(1000)
     s = pattern.structure("A", 1000)
@@ -254,7 +254,7 @@ def size_is_reported(size: float) -> bool:
 def cached_is_reported(share: float) -> bool:
     pattern = Pattern("cached", 4)
     cached(pattern, 10, 100)
-    # Read by its own thread alone, so it competes for no shared cache.
+    # Only its own thread reads it, so it does not compete for a shared cache.
     other = pattern.structure("B", 1000)
     total = 4 * 10 * 100 * WORDS * (1 - share) / share
     pattern.access(other, np.arange(1000), 0, round(total / 1000), 0)
@@ -285,7 +285,7 @@ def is_surer_than(confidence: float) -> bool:
 
 
 def changing(by_phase: dict[str, tuple[int, float]]) -> bool:
-    """Phases with their weight, and the share of the 601 pages that have another user there."""
+    """Phases with a weight, and the share of the 601 pages that have another user in the phase."""
     pattern = Pattern("changing", 4)
     page = np.arange(601)  # a prime number: page * 7 % 601 visits each once
     owner = page // 151
@@ -308,7 +308,7 @@ def phase_counts(share: float) -> bool:
 
 
 def divided_phases_matter(share: float) -> bool:
-    """Two phases with other users, and one in which all threads use each page."""
+    """Two phases with different users, and one in which all threads use each page."""
     pattern = Pattern("beside", 4)
     page = np.arange(600)
     s = pattern.structure("A", 600)
@@ -323,7 +323,7 @@ def divided_phases_matter(share: float) -> bool:
 
 
 def is_hot(ratio: float) -> bool:
-    """Of each quarter, some pages have all accesses; the first quarter has `ratio` of the mean."""
+    """In each quarter, some pages have all accesses; the first quarter has `ratio` of the mean."""
     page = np.arange(400)
     reads = np.where(page < 100, ratio, (4 - ratio) / 3) * 300_000
     return _has_hot_pages(np.where(page % 100 < 30, reads, 4))
@@ -369,7 +369,7 @@ def lines_may_be_a_problem(share: float) -> bool:
 
 
 def why_limited(saved: float, computing: float) -> str:
-    """Why a fix that saves this share saves so little, in a run that computes for this share."""
+    """The reason for a small gain of this share, in a run that computes for this share."""
     model = SimpleNamespace(
         _demand=SimpleNamespace(
             number_of_pages=lambda _: 10,

@@ -20,7 +20,7 @@ _PAGES, _HALF, _WHOLE = 64, 32, 64
 
 
 def seen_on(pages: int, overlap: float) -> Pattern:
-    """Four threads write each page; samples saw two of them in `overlap` of the lines of chance.
+    """Four threads write each page; samples saw two of them in `overlap` of the expected lines.
 
     On each of these pages, thread 0 was seen in the first half of the lines, and thread 1 in as
     many others. By chance, they would be seen in the same line 16 times.
@@ -35,7 +35,7 @@ def seen_on(pages: int, overlap: float) -> Pattern:
 
 
 def pairs_are_enough(pairs: float) -> bool:
-    """So many would be seen by chance in close lines: of two lines and some others of one page."""
+    """This number of lines would be seen by chance: from two lines and some others of one page."""
     others = int(pairs / (2 * (_WHOLE + 2 * (63 + 62 + 61 + 60)) / _WHOLE**2))
     pattern, s = used_by_all(_PAGES, 4)
     pattern.see(s, 0, 0, 0b11)
@@ -48,7 +48,8 @@ def lines_are_own(overlap: float) -> bool:
 
 
 def bytes_are_compared(pairs: float) -> bool:
-    """Of lines in which two threads were seen too often, samples show that they use other bytes.
+    """Two threads were seen too often in the same lines, but samples show that they use other
+    bytes.
 
     With 8 bytes each, chance gives an eighth of a pair in each of these lines.
     """
@@ -63,7 +64,7 @@ def bytes_are_compared(pairs: float) -> bool:
 
 
 def regular_shares_are_parts(overlap: float) -> bool:
-    """Of pages that all threads use in exactly the same way."""
+    """Pages that all threads use in exactly the same way."""
     return has_regular_parts(subject_of(run_of(seen_on(8, overlap))))
 
 
@@ -115,7 +116,7 @@ def is_guest(share: float) -> bool:
 
 
 def packed_lines_matter(share: float) -> bool:
-    """The share of the run's accesses that can take the line."""
+    """The line can be taken by this share of the run's accesses."""
     return false_sharing_is_found(packed(round(share * 4_100_000 / 4)))
 
 
@@ -138,7 +139,7 @@ def lines_are_written(share: float) -> bool:
 
 
 def was_alone(share: float) -> bool:
-    """Thread 0 made this share of its accesses while no other thread lived: are they left out?"""
+    """Whether accesses are left out if thread 0 made this share of them while it was alone."""
     pattern, s = used_by_all(_PAGES, 4)
     pattern.see(s, 0, 0, 1, times=1000, alone=round(1000 * share))
     pattern.see(s, 0, 1, 1, times=1000)

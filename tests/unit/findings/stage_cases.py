@@ -15,7 +15,7 @@ LOOKED_UP = 2000
 
 
 def is_shared_if_looked_up(share: float) -> bool:
-    """Random threads look entries up in this share of the work; else each uses its own part."""
+    """In this share of the work, random threads look up entries; else each uses its own part."""
     pattern = Pattern("labels", 4)
     labels = pattern.structure("labels", PAGES)
     look_up, divided = region(pattern, "look_up", 3), region(pattern, "divided", 9)

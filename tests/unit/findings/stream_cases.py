@@ -64,11 +64,11 @@ def is_written_as_often(reads_per_write: float) -> bool:
 
 
 def threads_have_roles(share: float) -> bool:
-    """Blocks that are filled once. The writers make all but this share of the reads of others'."""
+    """Blocks are filled once. Their writers make all reads except this share, which others make."""
     pattern = Pattern("ring", 4)
     page = np.arange(PAGES)
     ring = pattern.structure("ring", PAGES, instances=16)
-    # Two threads write half of the pages each, and read those of the other; a third one reads all.
+    # Two threads write half of the pages each, and read the other half; a third thread reads all.
     for writer, pages, others in ((1, page[:50], page[50:]), (2, page[50:], page[:50])):
         pattern.access(ring, pages, writer, 0, PAGE // 2)
         pattern.access(ring, others, writer, round(PAGE // 2 * (1 - share)), 0)
@@ -78,7 +78,7 @@ def threads_have_roles(share: float) -> bool:
 
 
 def most_is_handed_on(share: float) -> bool:
-    """Of each page, only this share of the reads is by others; but each page has its own writer."""
+    """Only this share of the reads of a page is by others, but each page has its own writer."""
     pattern = Pattern("ring", 4)
     page = np.arange(PAGES)
     ring = pattern.structure("ring", PAGES)
@@ -91,7 +91,7 @@ def most_is_handed_on(share: float) -> bool:
 
 
 def unequal(common: float, busiest: float = 2.0) -> list[Finding]:
-    """Four threads, of which the first has `common` of its accesses in the array of the others."""
+    """Four threads; the first makes `common` of its accesses to the array of the others."""
     pattern = Pattern("stages", 5)
     pages = np.arange(40)
     shared, first = pattern.structure("shared", 40), pattern.structure("first", 40)

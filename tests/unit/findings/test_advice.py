@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is advised names code that the reader can change."""
+"""The advice names code that the reader can change."""
 
 from __future__ import annotations
 

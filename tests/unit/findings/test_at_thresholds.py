@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A number that is exactly at a threshold: the side on which it falls.
+"""A number that is exactly at a threshold counts on the right side of it.
 
-Only numbers that floating point has exactly, or whose rounding is the threshold's own.
+All numbers are exact in floating point, or rounded like the threshold.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_only_memory_that_the_user_can_place_has_findings(name: str, is_the_user
     ("name", "file", "local", "told"),
     [
         ("work+41", "/src/a.py", True, False),
-        ("work+41", "/src/a.py", False, True),  # something is wrong with it
+        ("work+41", "/src/a.py", False, True),  # the structure has a problem
         ("strip", "/src/a.py", True, True),
         ("sig.std()", "/src/a.py", True, False),
         ("work+42", "/src/a.py", True, True),  # a variable may have such a name in other lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not judged, and which of equals counts."""
+"""Cases that are not judged, and the choice between equal values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A phase that divides the pages, and another one in which threads walk across all of them."""
+"""One phase divides the pages; in another one, threads walk across all of them."""
 
 from __future__ import annotations
 

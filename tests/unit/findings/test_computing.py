@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that uses the CPU much longer than its accesses take is told so, and left alone."""
+"""A run whose CPU time is much longer than that of its accesses gets no other advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGES = 400
 
 
 def tiles(access_ns: float, *, by_chance: bool = False) -> Pattern:
-    """Thread 0 fills a picture, and a thread writes twice the mean of its part."""
+    """Thread 0 fills a picture; one thread makes twice the mean number of writes to its part."""
     pattern = Pattern("tiles", THREADS)
     pattern.access_ns = access_ns
     page = np.arange(PAGES)
@@ -66,7 +66,7 @@ def test_entries_that_are_looked_up_may_each_wait_for_memory(
 
 @pytest.mark.parametrize(("times", "told"), [(900, False), (1100, True)])
 def test_lines_that_travel_often_matter_beside_computing(times: int, told: bool) -> None:
-    """A hundredth of the CPU time is 1000 lines of 100 ns each."""
+    """A hundredth of the CPU time is the time of 1000 lines with 100 ns each."""
     pattern = Pattern("counters", 2)
     page = np.arange(10)
     s = pattern.structure("counters", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each of several conditions decides by itself."""
+"""Each of several conditions alone changes the result."""
 
 from __future__ import annotations
 

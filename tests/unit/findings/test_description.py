@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who uses a structure and who touched it first, in words, at the borders of each wording."""
+"""The sentences about users and first touchers, at the borders between wordings."""
 
 from __future__ import annotations
 

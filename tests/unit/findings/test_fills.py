@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several threads fill in parallel is judged by the work that follows."""
+"""Structures that several threads fill are judged by the work that follows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_phase_that_does_more_than_fill_is_work(known: dict[str, Any]) -> None
 def test_what_threads_build_in_memory_that_others_touched_can_have_copies(
     later: int, found: Kind
 ) -> None:
-    """A constructor touches a table, threads build it once, and then all look its entries up."""
+    """A constructor touches a table, threads build it once, and then all look up its entries."""
     assert kind(touched=0.0, later_writes=later) == {found}
 
 

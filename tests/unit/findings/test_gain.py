@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where pages would be after a remedy, and which fix is advised first."""
+"""The places of pages after a remedy, and the fix that is advised first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unit.prediction.made_up import machine_of, nodes, trace_of
 
 
 def after(accesses: list[tuple[int, int, int, int]], threads: int) -> Any:
-    """The model of a run on two nodes with two threads each, and one of memory only."""
+    """The model of a run on two nodes with two threads each, and one node of memory only."""
     machine = machine_of(3, 2, first=4, without_cpus=(2,))
     trace = trace_of(accesses, threads)
     where = nodes(4, 4, 5, -1)[:threads]
@@ -38,7 +38,7 @@ def test_each_page_goes_to_the_node_that_uses_it_most() -> None:
     model = after(
         [
             *((0, 0, 3, 0), (0, 1, 0, 3), (0, 2, 5, 0)),  # 6 on node 4, 5 on node 5
-            *((1, 0, 1, 1), (1, 2, 2, 0)),  # alike: the first node
+            *((1, 0, 1, 1), (1, 2, 2, 0)),  # equal: the first node
             *((2, 2, 1, 0), (2, 3, 99, 0)),  # thread 3 is anywhere
             (3, 3, 9, 0),
         ],
@@ -53,7 +53,7 @@ def test_each_page_goes_to_the_node_that_uses_it_most() -> None:
         ((0.0, 0.5, 1.0), [4, 4, 5, 5]),
         ((0.0, 0.375, 1.0), [4, 5, 5, 5]),  # the middle of page 1 is on the boundary
         ((0.0, 0.38, 1.0), [4, 4, 5, 5]),
-        # Of four parts, each node has two; of three, the first one has the middle one, too.
+        # Each node has two of four parts; the first node has two of three parts.
         ((0.0, 0.1, 0.2, 0.8, 1.0), [4, 5, 5, 5]),
         ((0.0, 0.2, 0.6, 1.0), [4, 4, 5, 5]),
     ],
@@ -99,7 +99,7 @@ def test_the_best_fix_comes_first_and_fallbacks_only_if_they_are_it() -> None:
     first = _in_order(finding(users, pinned, spread), Remedy.INTERLEAVED)
     assert first.advice == ("spread", "users", "pin")
     assert first.remedy is Remedy.INTERLEAVED
-    # Without a machine nothing is predicted, and the usual order stays.
+    # Without a machine, nothing is predicted, and the usual order stays.
     assert _in_order(finding(users, pinned, spread), Remedy.NONE).advice == ("users", "pin")
 
 

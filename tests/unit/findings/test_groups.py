@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a group of findings, and in which order groups are."""
+"""The sentences about a group of findings, and the order of groups."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_gains_that_are_predicted_one_by_one_are_added() -> None:
     added = _sum([first, None, second])
     assert added is not None
     assert [added.share, added.low, added.high] == pytest.approx([0.5, 0.3, 1.0])
-    assert added.limited == ""  # the rest is that of the first one
+    assert added.limited == ""  # all else is that of the first finding
     assert _sum([None, None]) is None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 2 MiB pages would cost: accesses by others than the main user of each whole one."""
+"""The cost of 2 MiB pages: accesses by other threads than the main user of each of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A schedule that balances time is no imbalance, and what is advised against one."""
+"""A schedule that balances time is not an imbalance; the advice against an imbalance."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def uneven() -> Run:
 
 @pytest.mark.parametrize(("together", "found"), [(True, True), (False, False)])
 def test_threads_do_not_wait_for_those_of_an_earlier_stage(together: bool, found: bool) -> None:
-    """Threads 1 and 2 load what threads 3 and 4 work on, ten times as much."""
+    """Threads 1 and 2 load data for threads 3 and 4, which make ten times as many accesses."""
     pattern = Pattern("stages", 5)
     s = pattern.structure("A", 8)
     for thread, count in enumerate((1, 1000, 1000, 10_000, 10_000)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time that travelling lines cost: the latency of each one between the nodes of its threads."""
+"""The time of travelling lines: the latency of each line between the nodes of its threads."""
 
 import numpy as np
 import polars as pl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An elimination: the divided loop starts later each time, so that pages change users."""
+"""In an elimination, the divided loop starts later each time, so pages change users."""
 
 from __future__ import annotations
 

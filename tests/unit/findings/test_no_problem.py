@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a run has no NUMA problem, and where the accesses go if it may have one."""
+"""The reasons for no NUMA problem, and the places of the accesses if there may be one."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_why_there_is_no_problem(found: Find) -> None:
 
 
 def test_many_small_structures_of_other_threads_are_no_single_cause(found: Find) -> None:
-    """Each has less than a four hundredth of the accesses; together they matter."""
+    """Each has less than 1/400 of the accesses; together they matter."""
     pattern = Placed("many", 4)
     page = np.arange(4)
     for number in range(450):
@@ -122,7 +122,7 @@ def test_parts_that_are_interleaved_are_not_near(found: Find) -> None:
 def test_a_node_that_was_full_is_told(found: Find) -> None:
     pattern = parts()
     page = np.arange(PAGES)
-    # Of each node's pages the last half went to the next node.
+    # The last half of each node's pages went to the next node.
     own = page * 4 // PAGES
     late = page % (PAGES // 4) >= PAGES // 8
     pattern.node_of_page = np.where(late, (own + 1) % 4, own)
@@ -176,7 +176,7 @@ def test_gains_are_predicted_for_the_machine_given() -> None:
     assert serial.gain is not None
     assert serial.gain.machine == machine.name
     assert serial.gain.share > 0.3
-    # What a finding concerns does not depend on the machine: all work but that of thread 0.
+    # The share that a finding concerns does not depend on the machine: all work except thread 0's.
     assert serial.nearer == pytest.approx(PAGES * 8000 * (1 - 1 / THREADS))
 
 

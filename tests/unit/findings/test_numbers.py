@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers of findings in runs so small that they can be worked out by hand."""
+"""The numbers of findings in very small runs, compared with results by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def numbers(finding: Finding) -> list[float]:
 
 
 def imbalanced(threads: dict[int, int]) -> Run:
-    """Accesses of threads 1, 2, ... to a page each in one region; thread 0 initialises."""
+    """Threads 1, 2, ... access one page each in one region; thread 0 initialises the pages."""
     pattern = Pattern("uneven", 1 + len(threads))
     pattern.phase("outside")
     region = pattern.phase("region", line=3)
@@ -59,7 +59,7 @@ def test_an_imbalanced_phase() -> None:
 
 
 def test_a_thread_that_waits_is_no_imbalance() -> None:
-    # Of a mean of 2503 the last thread has less than a tenth, of one of 2575 more.
+    # The last thread has less than a tenth of the mean of 2503, but more than a tenth of 2575.
     assert load_imbalance.diagnose(imbalanced({1: 3333, 2: 3333, 3: 3333, 4: 13})) == []
     idle = imbalanced({1: 3000, 2: 1000, 3: 100})
     (finding,) = load_imbalance.diagnose(idle)
@@ -79,7 +79,7 @@ def test_threads_that_run_one_after_the_other_do_not_wait() -> None:
         return len(load_imbalance.diagnose(run))
 
     assert judged([10, 20, 30, 40]) == 0
-    assert judged([10, 20, 31, 40]) == 0  # the two that wait for each other do the same
+    assert judged([10, 20, 31, 40]) == 0  # threads that wait for each other do the same work
     assert judged([11, 20, 30, 40]) == 1
 
 
@@ -94,7 +94,7 @@ def test_work_that_is_taken_by_chance_is_no_imbalance() -> None:
         pattern.touch(s, pages, 0)
         return len(load_imbalance.diagnose(run_of(pattern)))
 
-    # Threads 1 to 4 have 2 of 5 tasks, and 1 each.
+    # Of five tasks, thread 1 has two, and threads 2 to 4 have one each.
     chosen = np.random.default_rng(1).choice([1, 1, 2, 3, 4], (4, 512))
     assert judged(np.sort(chosen[0])) == 1
     assert judged(chosen) == 0
@@ -116,14 +116,14 @@ def test_tasks_decide_who_uses_a_page(users_per_page: int, writes: int, tasks: b
     run = run_of(pattern)
     run.__dict__["deals_out_tasks"] = lambda phase: tasks and phase == region
     found = changing_users.diagnose(subject_of(run))
-    # Without writes, several threads may read the page within one task.
+    # If nobody writes, several threads may read the page within one task.
     assert (found is not None) == (tasks and writes > 0)
     if found is not None:
         assert found.why.startswith("OpenMP gives each task or section to a thread that is free")
 
 
 def resident(name: str, pages: int, times: int, threads: int = 2) -> Any:
-    """Threads that use each 8 bytes of as many pages so often."""
+    """Threads that use every 8 bytes of these numbers of pages this often."""
     return SimpleNamespace(
         name=name,
         footprint=footprint_of(use(np.full((pages, threads), times * PAGE / 8)), pages * PAGE),
@@ -151,16 +151,16 @@ def test_a_cache_holds_what_is_used_most() -> None:
     assert stay(resident("A", 32, 16))  # 128 KiB
     assert not stay(resident("A", 33, 16))
     assert not stay(resident("A", 32, 15))
-    # What is used more than a quarter as often competes: together, they have 256 KiB.
+    # A structure that is used more than a quarter as often competes: together, they have 256 KiB.
     assert not stay(resident("A", 31, 80), resident("B", 34, 21))
     assert stay(resident("A", 31, 80), resident("B", 33, 21))
     assert stay(resident("A", 31, 80), resident("B", 34, 20))
-    # Not what one thread uses alone.
+    # Memory that only one thread uses does not compete.
     assert stay(resident("A", 31, 80), resident("B", 34, 80, threads=1))
-    # A twentieth of the others hardly matters.
+    # A structure with a twentieth of the accesses of the others hardly matters.
     assert stay(resident("A", 5, 80), resident("B", 100, 80))
     assert not stay(resident("A", 6, 80), resident("B", 119, 80))
-    # But what does not fit at all does not stay.
+    # But a structure that does not fit alone does not stay in the cache.
     assert stay(resident("A", 32, 80), resident("B", 1000, 80))
     assert not stay(resident("A", 33, 80), resident("B", 1000, 80))
     other = resident("B", 34, 80)
@@ -178,7 +178,7 @@ def test_counted_lines_decide_whether_it_is_cache_resident() -> None:
         return cache_resident.is_cache_resident(subject)
 
     assert (stays(10), stays(11)) == (True, False)
-    # It fits only into a cache that cores share.
+    # The structure fits only into a cache that cores share.
     assert not stays(10, pages=33)
     assert not cache_resident.is_cache_resident(SimpleNamespace(rows=pl.DataFrame()))  # type: ignore[arg-type]
 
@@ -267,7 +267,7 @@ def test_the_chance_that_a_displaced_page_was_touched_later() -> None:
     later = displaced_pages._touched_later
     assert later(pages((0, 0, 0, 1), (0, 0, 0, 2), (0, 0, 1, 3), (0, 0, 1, 4))) == 1.0
     assert later(pages((0, 0, 1, 1), (0, 0, 0, 2), (0, 0, 0, 3))) == 0.0
-    # Of four pairs on node 0, three; of one on node 1, none.
+    # Three of four pairs on node 0, and none of the one pair on node 1.
     mixed = [(0, 0, 0, 1), (0, 0, 1, 2), (0, 0, 0, 3), (0, 0, 1, 4), (1, 1, 0, 5), (1, 1, 1, 6)]
     assert later(pages(*mixed)) == pytest.approx(3 / 5)
     assert later(pages((0, 0, 0, 1))) == 0.5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix of pages and threads: its order, who is left out, and runs of pages of large ones."""
+"""The matrix of pages and threads: its order, omitted threads, and runs of pages if it is large."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_pages_are_in_order_and_accesses_of_a_thread_are_added() -> None:
 
 def test_rows_without_accesses_and_idle_threads_are_left_out() -> None:
     found = page_use(rows((0, 0, 0, 100, 0), (0, 1, 1, 5, 0), (0, 2, 2, 0, 0), (0, 0, 3, 100, 0)))
-    # Of a mean of 68, a tenth is 6.8: thread 1 has less, and with it goes its page.
+    # A tenth of the mean of 68 is 6.8: thread 1 has less, so it is left out together with its page.
     assert found.threads.tolist() == [0, 3]
     assert found.page.tolist() == [0]
     nothing = page_use(rows())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes, spread pages and hot pages at a threshold: the side on which they fall.
+"""Writes, spread pages and hot pages exactly at a threshold count on the right side.
 
-Only numbers that floating point has exactly, or whose rounding is the threshold's own.
+All numbers are exact in floating point, or rounded like the threshold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from unit.findings.pattern_cases import rows, use
 
 
 def written(reads: int, writes: int, by_toucher: int, touched_bytes: int) -> float:
-    """Thread 0 touched the pages and writes `by_toucher`; thread 1 makes the rest."""
+    """Thread 0 touched the pages and makes `by_toucher` of the writes; thread 1 makes the rest."""
     table = rows({(0, 0, 0): (0, by_toucher), (0, 0, 1): (reads, writes)})
     subject: Any = SimpleNamespace(
         rows=table, whole=SimpleNamespace(first_toucher=0), touched_bytes=touched_bytes
@@ -38,7 +38,7 @@ def test_one_write_per_element_by_the_first_toucher_is_no_work() -> None:
 
 
 def spread(by_node: dict[int, float], thread_nodes: int = 1, observed: bool = True) -> bool:
-    """The work of threads on so many nodes, on the memory of each node."""
+    """The work of threads on this number of nodes, on the memory of each node."""
     table = pl.DataFrame(
         [
             (at, node, share / thread_nodes)
@@ -86,7 +86,7 @@ def test_parts_of_equal_length_and_of_equal_accesses() -> None:
 
 
 def hot(pages: int, first: int = 5, instances: int = 1, pattern: Pattern = Pattern.SHARED) -> Any:
-    """Two threads use all pages, the first quarter of them `first` times as much."""
+    """Two threads use all pages; they use the first quarter `first` times as often."""
     counts = [first if page < pages / 4 else 1 for page in range(pages)]
     return SimpleNamespace(
         pattern=pattern,
@@ -126,7 +126,7 @@ def test_hot_pages_are_said_with_the_ends_of_the_first_parts() -> None:
     assert three is not None
     assert len(three.even_parts) == 4
     assert "They end at 0, 0.133, 0.333, ... of its length" in three.fixes[0].text
-    # Fewer than four pages for each thread cannot show it.
+    # With fewer than four pages for each thread, this cannot be seen.
     many.threads = tuple(range(46))
     assert hot_pages.diagnose(many) is None
     many.threads = tuple(range(45))

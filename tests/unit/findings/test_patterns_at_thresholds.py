@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns of the use of pages at a threshold: the side on which they fall.
+"""Patterns of the use of pages exactly at a threshold count on the right side.
 
-Only numbers that floating point has exactly, or whose rounding is the threshold's own.
+All numbers are exact in floating point, or rounded like the threshold.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_128_accesses_between_two_users_are_a_part() -> None:
 
 
 def test_what_the_first_toucher_has_more_is_no_chance() -> None:
-    # Thread 0 created what is on the first half of the pages, and thread 1 the rest.
+    # Thread 0 created the entries on the first half of the pages, and thread 1 the others.
     shares = use([[1, 1], [800, 200], [804, 196], [200, 800], [196, 804], [1, 1]])
     assert not looked_up(shares)
     assert looked_up(use([[3, 5], [5, 3]]), np.array([0, 0]))
@@ -66,7 +66,7 @@ def test_what_the_first_toucher_has_more_is_no_chance() -> None:
 
 
 def test_pages_with_the_ends_of_a_block_are_no_chance() -> None:
-    """A rule gives each thread every fourth element, but the last page has only one of them."""
+    """Two threads use all pages by a rule, except the last one, which only one thread uses."""
     assert accesses_in_turn(use([[9, 7], *[[1000, 1000]] * 20, [0, 500]])) == 0
 
 
@@ -109,10 +109,10 @@ def parts(ends: list[tuple[int, int]], threads: int) -> PageUse:
     [
         ([(0, 1), (1, 2)], 3, True),
         ([(0, 1), (1, 1)], 2, False),  # two threads have one boundary only
-        ([(0, 2)], 3, False),  # of one page nothing is known
+        ([(0, 2)], 3, False),  # one page shows nothing
         ([(0, 1), (1, 1), (1, 1), (1, 2)], 3, True),
         ([(1, 2), (0, 1)] * 4, 3, False),
-        # One end goes back, and the other one does not.
+        # One end of the range goes back, and the other one does not.
         ([(0, 1), *[(2, 3), (1, 4)] * 4, (4, 5)], 6, False),
         ([(0, 3), (1, 3), (1, 4), (2, 4)], 5, False),  # more than three users
         ([(0, 2), (1, 3), (2, 4)], 5, True),  # three users are few enough for five threads

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who uses which page in a phase, and what two phases have in common."""
+"""The users of pages in a phase, and the common use of two phases."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users that change between phases at a threshold: the side on which they fall.
+"""Users that change between phases, exactly at a threshold, count on the right side.
 
-Only numbers that floating point has exactly, or whose rounding is the threshold's own.
+All numbers are exact in floating point, or rounded like the threshold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_a_tenth_of_the_work_is_enough_for_a_phase_to_count() -> None:
 
 
 def test_a_stencil_counts_as_much_as_a_copy() -> None:
-    # In one of two phases each element is read five times, but once from memory.
+    # In one of two phases, each element is read five times, but only once from memory.
     stencil: Counts = {(0, 0, 0): (500, 0), (0, 1, 1): (500, 0), (1, 0, 1): (0, 120)}
     assert by_phase({**stencil, (1, 1, 0): (0, 120)}) == Change(1.0, 0, 1)
 

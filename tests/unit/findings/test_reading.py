@@ -88,7 +88,7 @@ def test_data_that_all_threads_read(describe: Callable[..., Described]) -> None:
     assert "needs 2 MiB of memory per node, 8 MiB on the 4 nodes" in reading.advice[1]
     saved = re.search(r"Predicted for .*: (\d+) % of the run time saved", reading.advice[1])
     assert saved is not None
-    assert 0 < int(saved[1]) < 75  # of four nodes, main's serves all
+    assert 0 < int(saved[1]) < 75  # the node of main serves all four nodes
 
 
 def test_data_that_all_threads_write(describe: Callable[..., Described]) -> None:
@@ -116,13 +116,13 @@ def test_data_of_one_thread_that_another_initialised(describe: Callable[..., Des
     assert finding.kind is Kind.REMOTE_FIRST_TOUCH
     assert reading.advice[0].startswith("Initialise it in thread 17, which uses it")
     assert finding.nearer == 6400
-    # The nodes of the machine are known here, not how fast its memory is.
+    # The nodes of the machine are known here, but not the speed of its memory.
     assert finding.gain is not None
     assert finding.gain.share > 0
 
 
 def checked_matmul(threads: int) -> Pattern:
-    """The naive version's C: all threads write each page, and the first initialises and checks."""
+    """C of the naive version: all threads write each page; one also initialises and checks."""
     pattern = Pattern("matmul", threads + 1)
     page, thread = np.arange(64)[None, :], np.arange(threads + 1)[:, None]
     c = pattern.structure("C", 64)
@@ -137,7 +137,7 @@ def test_data_that_one_thread_initialises_and_checks(describe: Callable[..., Des
     run, finding, reading = describe(on_one_node(checked_matmul(32)), "C")
     assert run.facts[0].busiest_share == 0.9
     assert reading.see[0].startswith("33 threads use it, but thread 0 makes 90 % of the accesses")
-    # The work is that of the others: each of them writes its own elements of all pages.
+    # Only the other threads work: each of them writes its own elements on all pages.
     assert finding is not None
     assert finding.kind is Kind.PAGE_FALSE_SHARING
     assert finding.threads == tuple(range(1, 33))
@@ -230,7 +230,7 @@ def test_small_shares_are_not_worth_advice(describe: Callable[..., Described]) -
 
 
 class Counted(Pattern):
-    """A pattern whose lines from memory were counted: one for so many accesses."""
+    """A pattern with counted lines from memory: one line for this number of accesses."""
 
     accesses_per_line = 1
 

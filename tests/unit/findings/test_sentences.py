@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said and advised follows the facts, at their borders too."""
+"""Sentences and advice follow the facts, also at borders."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_four_fifths_of_the_pages_are_a_touch_by_one_thread() -> None:
 )
 def test_first_touches_are_said_with_their_place(threads: int, place: Any, end: str) -> None:
     see = read_first_touches(facts(threads=threads, place=place), Owner.PROGRAM, {0: 40})[0]
-    assert len(see) == 1  # on one node, nothing is said of nodes
+    assert len(see) == 1  # on one node, the text does not mention nodes
     assert see[0].endswith(end)
 
 
@@ -228,7 +228,7 @@ def test_the_outermost_loop_that_can_is_named() -> None:
 
 def test_a_loop_that_is_parallel_already_is_divided_otherwise() -> None:
     touched, used = Place("fill", "/src/a.c", 12, loop=True), Place("work", "/src/b.c", 30)
-    # Also if the parallel loop is around one that could be.
+    # This also holds if the parallel loop is around a loop that could be parallel.
     loop = ParallelLoop(12, "", (9, 12))
     found = subject(touched, used, already=True, serial=0.25, initial_loop=loop)
     assert initialise_in_parallel(found).startswith(
@@ -305,7 +305,7 @@ def test_memory_that_its_allocation_touches_is_allocated_otherwise(file: str, ho
     )
     assert ("numa_vector.hpp" in interleave_pages(found)) is file.endswith(".cpp")
     assert "so `mbind` comes too late" in interleave_pages(found)
-    # The C library's functions have no place of their own in the program.
+    # Functions of the C library have no place in the program's source.
     cleared = subject(Place("make", file, 7), file=file, place=("__libc_calloc", "", 0))
     assert "so `mbind` comes too late" in interleave_pages(cleared)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the source says of a place: its loop, its directive, its schedule."""
+"""The loop, the directive and the schedule that the source has at a place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Teams of threads that live one after another and use a structure in different ways."""
+"""Teams of threads live one after another, and use a structure in different ways."""
 
 from __future__ import annotations
 

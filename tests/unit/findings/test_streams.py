@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data that some threads write and others read, the stages of a pipeline, and one thread's own."""
+"""Data that some threads write and others read, stages of a pipeline, and data of one thread."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_a_ring_belongs_to_its_producer_and_its_consumer() -> None:
     assert "filled again and again by thread 1, and read by thread 2. 100 %" in stream.why
     assert "Run these threads on one node" in stream.advice[0]
     assert stream.confidence == 1.0
-    # Their nodes matter, so there is no verdict that NUMA does not.
+    # The nodes of these threads matter, so the verdict is not that NUMA does not matter.
     assert {one.kind for one in found} == {Kind.PRODUCER_CONSUMER, Kind.PARTITIONED}
 
 
 def test_the_words_that_control_a_ring_are_not_its_data() -> None:
     pattern = handed()
-    # Both threads count up its head and tail, which are on its first page, and wait for them.
+    # The head and the tail are on the first page: both threads increment them, and wait for them.
     for thread in (1, 2):
         pattern.access(0, np.array([0]), thread, 200 * FILLED, 20 * FILLED)
     assert Kind.PRODUCER_CONSUMER in kinds(run_of(pattern))
@@ -51,7 +51,7 @@ def test_a_buffer_that_system_calls_fill_is_placed_on_several_nodes() -> None:
     buffer = pattern.structure("buffer", PAGES)
     for parser in (1, 2):
         pattern.access(buffer, np.arange(PAGES), parser, FILLED, 0)
-    # Who touched the other pages first is not known, as in a running process.
+    # The first touchers of the other pages are not known, as in a running process.
     pattern.touch(buffer, np.arange(PAGES // 2), 1)
     pattern.fill_by_kernel(buffer, range(PAGES), 0, 20 * PAGE)
     assert Kind.PRODUCER_CONSUMER in kinds(run_of(pattern, nodes=True))
@@ -73,7 +73,7 @@ def test_messages_that_all_threads_send_and_receive_are_handed_on(often: bool) -
     pattern = Pattern("exchange", 5)
     boxes = pattern.structure("boxes", 2, instances=16)
     pages = np.arange(2)
-    writes = FILLED if often else 512  # else, the threads only build parts that others read
+    writes = FILLED if often else 512  # otherwise, the threads only build parts that others read
     for sender in range(1, 5):
         for receiver in range(1, 5):
             box = 4 * (sender - 1) + receiver - 1
@@ -90,7 +90,7 @@ def test_what_is_handed_on_is_no_second_problem_of_its_lines(
     pattern = handed()
     pattern.take_lines(0, 0, (1, 2), (500_000, 1000, same_bytes))
     found = {one.kind for one in findings_of(run_of(pattern)) if one.structure == 0}
-    # Different bytes of a line are a second one.
+    # If the threads use different bytes of the lines, the finding is about the lines.
     assert found == {kind or Kind.PRODUCER_CONSUMER}
 
 
@@ -172,7 +172,7 @@ def test_a_stage_has_no_share_in_the_work_of_others(common: float, uneven: bool)
 
 
 def test_one_reads_and_the_other_writes_the_same_structure() -> None:
-    """They do other work, although it is on the same structure."""
+    """The threads do different work on the same structure."""
     pattern = handed(reads_per_write=3.0)
     assert Kind.LOAD_IMBALANCE not in {one.kind for one in findings_of(run_of(pattern))}
 
@@ -184,7 +184,7 @@ def test_what_one_thread_uses_alone_is_partitioned(second_user: bool, found: boo
     own = pattern.structure("own", PAGES)
     pattern.access(own, page, 1, FILLED, 0)
     pattern.touch(own, page, 1)
-    if second_user:  # too little to be a user, but not alone
+    if second_user:  # too few accesses to be a user, but thread 1 is not alone
         pattern.access(own, page[:1], 2, 1, 0)
     run = run_of(pattern)
     assert (kinds(run) == {Kind.PARTITIONED}) == found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is computed of a structure, from facts that are given."""
+"""The values that are computed for a structure, from given facts."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_who_takes_the_next_part_is_said_by_the_program_itself(
 
 
 def test_the_borders_that_a_stencil_reads_are_not_dealt_out() -> None:
-    """Each second one of the eight pages beside a border is also read by the neighbour."""
+    """The neighbour also reads every second one of the eight pages beside a border."""
     page = np.arange(256)
     counts = np.eye(4)[page // 64]
     near = (page % 64 >= 56) & (page < 248) & (page % 2 == 0)

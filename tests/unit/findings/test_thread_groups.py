@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which threads share pages, and what is advised if no groups of them are separate."""
+"""Groups of threads that share pages, and the advice if no groups are separate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_threads_that_use_the_same_page_are_in_one_group() -> None:
 
 
 def test_a_page_at_the_border_of_two_groups_does_not_join_them() -> None:
-    # It has 20 and then 22 of 200 or 202 accesses; the usual sets have nine tenths.
+    # It has 20 of 200 accesses, and then 22 of 202; the usual sets have nine tenths.
     assert thread_group_sizes(
         [use([*[[9, 9, 0, 0]] * 5, *[[0, 0, 9, 9]] * 5, [0, 10, 10, 0]])]
     ) == [2, 2]
@@ -83,7 +83,7 @@ def test_threads_that_use_less_of_what_all_use_are_no_groups(written: int, kind:
 
 
 def test_threads_with_most_of_their_pages_need_no_spreading() -> None:
-    """All look up all pages, but the main user of each page touched it first."""
+    """All threads look up all pages, but the main user of each page touched it first."""
     pattern = Pattern("owned", 4)
     s = pattern.structure("S", 400)
     for part in range(4):
@@ -191,7 +191,7 @@ def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
 
 
 def test_pages_of_the_next_free_thread_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages that thread 0 touches first, and each of which a random thread uses."""
+    """Thread 0 touches the pages first, and a random thread uses each page."""
     pattern = Pattern("queue", 5)
     page = np.arange(256)
     s = pattern.structure("A", 256)
@@ -205,7 +205,7 @@ def test_pages_of_the_next_free_thread_are_spread(monkeypatch: pytest.MonkeyPatc
 
 
 def in_turn(bytes_each: int, threads: int = 4, pages: int = 600) -> Any:
-    """Parts of so many bytes, for each thread in turn."""
+    """Parts of this number of bytes, for each thread in turn."""
     owner = np.arange(pages * 4096) // bytes_each % threads
     return [np.bincount(part, minlength=threads) for part in owner.reshape(pages, 4096)]
 

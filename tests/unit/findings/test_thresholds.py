@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each threshold of the findings decides where it says: one case just below it, one just above.
+"""Each threshold decides at its value: one case is just below it, and one is just above it.
 
 The numbers are written out here, so that a changed threshold is noticed.
 """

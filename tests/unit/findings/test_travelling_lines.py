@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of lines that travel: how often, between which places, and how they are divided."""
+"""The sentences about lines that travel: how often, between which places, with which parts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_sides_are_those_of_most_transfers_of_the_kind() -> None:
 
 
 def found(true_sharing: int, divided: bool = False, step: bool = True) -> list[Finding]:
-    """One line that two threads take from each other; `divided`: its pages hold parts of both."""
+    """One line that two threads take from each other; `divided`: its pages have parts of both."""
     pattern, s = used_by_all(1, 4, 100_000)
     if step:
         pattern.take_lines(s, 0, (2, 3), (2000, 1000, true_sharing))

@@ -27,7 +27,7 @@ from numascape.findings.subject import Subject
 
 
 def subject(pattern: Pattern, **known: Any) -> Any:
-    """Threads 1 and 2 work on what thread 1 touched first, as far as nothing else is given."""
+    """Threads 1 and 2 work on memory that thread 1 touched first, by default."""
     whole = SimpleNamespace(
         first_toucher=known.pop("toucher", 1),
         first_toucher_share=known.pop("serial", 1.0),
@@ -236,7 +236,7 @@ def test_one_node_serves_threads_of_several(
     monkeypatch: pytest.MonkeyPatch, to_first: int, by_first: int, found: bool
 ) -> None:
     monkeypatch.setattr(one_node_serves_all, "is_cache_resident", lambda one: one.resident)
-    # Of 100 accesses, so many go to node 7, and so many are by the threads of node 5.
+    # Of 100 accesses, `to_first` go to node 7, and threads of node 5 make `by_first`.
     by_other = 100 - by_first
     rows = [(0, 5, 7, to_first - by_other), (1, 6, 7, by_other), (2, 5, 5, 100 - to_first)]
     table = pl.DataFrame(

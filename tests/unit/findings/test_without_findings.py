@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a structure without a finding, and of where its accesses come from."""
+"""The sentences about a structure without a finding, and about the sources of its accesses."""
 
 from __future__ import annotations
 

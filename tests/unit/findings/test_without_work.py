@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs in which nothing counts as work have a verdict on any machine."""
+"""Runs without accesses that count as work have a verdict on any machine."""
 
 from __future__ import annotations
 

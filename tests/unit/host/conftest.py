@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of /sys and /proc of a host with two nodes, made up as the kernel would write them."""
+"""Constructed copies of /sys and /proc of a host with two nodes, in the kernel's format."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_node(tmp_path: Path) -> AddNode:
 
 
 def zone(node: int, low: int) -> str:
-    """A zone of that low watermark, and one without pages; the reserve is 1 MiB."""
+    """A zone with this low watermark, and a zone without pages; the reserve is 1 MiB."""
     managed = 8 * GIB // mmap.PAGESIZE
     reserve = MIB // mmap.PAGESIZE
     return f"""Node {node}, zone   Normal

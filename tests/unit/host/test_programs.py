@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This process becomes a program, or stays what it was."""
+"""This process becomes another program, or does not change."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_each_node_has_what_fills_it(two_nodes: Path) -> None:
     state = read_state(two_nodes)
     node = state.node(0)
     assert (node.total, node.free) == (8 * GIB, GIB)
-    # FilePages counts tmpfs, which is no cache.
+    # FilePages includes tmpfs, which is not page cache.
     assert (node.cache, node.shared) == (4 * GIB, GIB)
     assert node.clean == (4096 - 512 - 256) * MIB
     assert node.reclaimable == node.clean + 128 * MIB
@@ -54,7 +54,7 @@ def test_nodes_take_from_their_nearest(tmp_path: Path, add_node: AddNode) -> Non
     add_node(3, "20 20 30 10")
     orders = [node.fallback for node in read_state(tmp_path).nodes]
     assert orders[0] == (0, 2, 3, 1)
-    # Among equally distant ones the kernel takes later nodes than itself first.
+    # Among equally distant nodes, the kernel first takes those with larger numbers than its own.
     assert orders[2][:2] == (2, 0)
 
 

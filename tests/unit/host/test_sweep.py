@@ -18,7 +18,7 @@ from unit.host.test_state import write
 
 
 class Kernel:
-    """Node 0 of a host where taking memory uses free memory first, then clean cache."""
+    """Node 0 of a host; allocations take free memory first, then clean cache."""
 
     def __init__(self, state: HostState) -> None:
         self.state, self.held, self.steps = state, 0, 0
@@ -91,7 +91,7 @@ def test_limits_are_never_reached(two_nodes: Path, nodes: int) -> None:
 
 
 def with_cache(state: HostState, clean: int, **changes: Any) -> HostState:
-    """Node 0 with so much clean cache, and other changes."""
+    """Node 0 with this amount of clean cache, and other changes."""
     node = state.node(0)
     node = replace(node, cache=node.cache - node.clean + clean, **changes)
     return replace(state, nodes=(node, *state.nodes[1:]))

@@ -76,7 +76,7 @@ def test_two_halves_are_two_classes(job: Path) -> None:
 
 def test_a_finding_is_told_once_with_the_worst_rank(job: Path, numascape: Numascape) -> None:
     for rank in range(1, SIZE):
-        # Of rank 6, the field has a larger part of the accesses than the window.
+        # In rank 6, the field has a larger share of the accesses than the window.
         pages = 1024 if rank == 6 else 512
         pattern = rank_pattern(rank, SIZE, threads=64, pages=pages, parallel=False, fields=1)
         write_rank(job, rank, SIZE, pattern)
@@ -97,7 +97,7 @@ def test_memory_that_rank_0_filled_is_one_structure_and_one_finding(
     (shared,) = shared_memory(analyse_job(job).tables)
     assert (shared.memory, shared.ranks) == ("/dev/shm/window.turing.77", tuple(range(SIZE)))
     assert (shared.first_rank, shared.first_share, shared.serial) == (0, 1.0, True)
-    # All ranks make equally many accesses to their own 16 pages.
+    # All ranks make the same number of accesses to their own 16 pages.
     assert shared.foreign_share == pytest.approx(7 / 8)
     assert shared.elsewhere == ()  # all CPUs are of the first node
     out = numascape("advise", job)[1]
@@ -116,7 +116,7 @@ def test_memory_that_each_rank_filled_is_no_finding(tmp_path: Path, numascape: N
 
 
 def test_a_rank_that_touches_later_is_not_the_first(job: Path) -> None:
-    """Rank 1 touches its part before rank 0 has begun: the clock of the host decides."""
+    """Rank 1 touches its part before rank 0 begins: the clock of the host shows the order."""
     trace = job / "rank=1" / "trace.json"
     document = json.loads(trace.read_text())
     document["part"]["clock_ns"] = 10**17

@@ -28,7 +28,7 @@ SIZE = 18
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """20 ranks, of which one does more work and one is damaged."""
+    """20 ranks: one does more work than the others, and one is damaged."""
     folder = write_job(tmp_path_factory.mktemp("job") / "run.numascape", SIZE, pages=16)
     write_rank(folder, 7, SIZE, rank_pattern(7, SIZE, pages=16, work=3))
     (part_folder(folder, 11) / "accesses.parquet").write_bytes(b"damaged")
@@ -63,13 +63,13 @@ def test_order_and_grouping_do_not_matter(
     merged = merge(merge(level) for level in levels)
     assert merged.equals(whole)
     assert merged.equals(merge_in_tree(shuffled))
-    # Merging again changes nothing, so that a task that is done twice does no harm.
+    # Merging again changes nothing, so it does no harm if a task is done twice.
     assert merge([merged, *shuffled[:3]]).equals(merged)
 
 
 @dataclass(frozen=True)
 class Done(Task):
-    """A task that gives what was computed before."""
+    """A task that returns sums that were computed before."""
 
     result: JobTables | None = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sums that a rank stores in its part: they are used if they fit, and never trusted."""
+"""The sums that a rank stores in its part are used if they fit, but always checked."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_document_is_not_used(job: Path, text: str) -> None:
 
 
 def test_a_part_whose_tables_changed_is_summed_up_again(job: Path, computed: JobTables) -> None:
-    """So it is found that they are damaged."""
+    """Change the sums, so that the damage is detected."""
     assert analyse_job(job).tables.equals(computed)
     (job / "rank=2" / "accesses.parquet").write_bytes(b"damaged")
     analysed = analyse_job(job)

@@ -41,7 +41,7 @@ def test_all_ranks_are_in_the_trace(written: Path) -> None:
     assert names.count("field0") == SIZE
     assert names.count("window.turing.77") == 1
     assert len(trace.info.processes) == SIZE
-    # All tables hold, as in a trace that was read.
+    # All tables pass the checks of a trace that is read.
     for table in ("placement", "instances", "source_lines", "phases", "first_touch"):
         trace.table(table)
 
@@ -52,7 +52,7 @@ def test_shared_memory_has_the_threads_of_all_ranks_and_the_earliest_touch(writt
     used = trace.accesses.join(window.select("structure"), on="structure")
     assert sorted(used["thread"].unique()) == [THREADS * rank for rank in range(SIZE)]
     touched = trace.first_touch.join(window.select("structure"), on="structure")
-    # Rank 0 touched all of it a second before the others.
+    # Rank 0 touched the whole window a second before the others.
     assert touched.height == 16 * SIZE
     assert touched["thread"].unique().to_list() == [0]
     assert trace.first_touch["order"].to_list() == list(range(trace.first_touch.height))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of /proc and /sys with a process, as the kernel would write them."""
+"""A constructed copy of /proc and /sys with a process, in the kernel's format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NUMA_MAPS = """\
 
 
 def stat_line(pid: int, name: str, started: int = STARTED, cpu: int = 0, state: str = "S") -> str:
-    """As /proc/PID/stat: fields 3 to 52, of which 22 is the start and 39 the CPU."""
+    """Fields 3 to 52 of /proc/PID/stat; field 22 is the start, and field 39 the CPU."""
     fields = [state, *("0" for _ in range(49))]
     fields[19], fields[36] = str(started), str(cpu)
     return f"{pid} ({name}) {' '.join(fields)}\n"
@@ -90,7 +90,7 @@ def target(make_process: MakeProcess, tmp_path: Path) -> TargetProcess:
 
 
 def pagemap(path: Path, pages: dict[int, int]) -> Path:
-    """Write a pagemap: by number of the page its entry; the others are holes."""
+    """Write a pagemap with these entries by the number of the page; other pages are holes."""
     with path.open("wb") as file:
         for page, entry in pages.items():
             file.seek(8 * page)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that were started while the others were moved are not forgotten."""
+"""Threads that start while the others are moved are moved, too."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors are where the formats' own libraries put them; no damage of a header is an error."""
+"""Tensors have the places of the formats' own libraries; a damaged header is no crash."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_tensors_of_gguf_are_where_its_own_reader_finds_them(model: Path) -> Non
     for tensor in read:
         item = found[tensor.name]
         assert item.start == tensor.data_offset
-        # Up to the next tensor: with the padding.
+        # It reaches the next tensor: the padding is included.
         assert tensor.n_bytes <= item.end - item.start < tensor.n_bytes + 32
         assert content[item.start :][: tensor.n_bytes] == tensors()[tensor.name].tobytes()
     assert found["blk.2.attn_q.weight"].layer == 2
@@ -151,10 +151,10 @@ def gguf_header(*numbers: int, version: int = 3) -> bytes:
         gguf_header(1 << 60, 0),
         gguf_header(0, 1 << 60),
         gguf_header(0, 1, 1 << 62),  # a key longer than the file
-        gguf_header(0, 1, 1) + b"k" + struct.pack("<IIQ", 9, 8, 1 << 40),  # so many strings
+        gguf_header(0, 1, 1) + b"k" + struct.pack("<IIQ", 9, 8, 1 << 40),  # too many strings
         gguf_header(0, 1, 1) + b"k" + struct.pack("<I", 77),  # no such type
         gguf_header(0, 1, 1) + b"k" + struct.pack("<IIQ", 9, 9, 1) * 9,  # arrays of arrays
-        gguf_header(1, 0, 1) + b"t" + struct.pack("<I", 1 << 30),  # so many dimensions
+        gguf_header(1, 0, 1) + b"t" + struct.pack("<I", 1 << 30),  # too many dimensions
         b"\x7fELF\x02\x01" + b"\xff" * 100,
         b"\x7fELF\x02\x01" + b"\0" * 100,
         struct.pack("<Q", 1 << 60) + b"{}",
@@ -162,7 +162,7 @@ def gguf_header(*numbers: int, version: int = 3) -> bytes:
         struct.pack("<Q", 40) + b"[" * 40,
         b"PAR1" + struct.pack("<I", 1 << 30) + b"PAR1",
         b"PAR1" + b"\x4c" * 40 + struct.pack("<I", 40) + b"PAR1",  # structures in structures
-        b"PAR1\x49\xfc\xff\xff\xff\x7f" + struct.pack("<I", 6) + b"PAR1",  # so many row groups
+        b"PAR1\x49\xfc\xff\xff\xff\x7f" + struct.pack("<I", 6) + b"PAR1",  # too many row groups
     ],
 )
 def test_a_damaged_header_names_nothing(content: bytes, tmp_path: Path) -> None:

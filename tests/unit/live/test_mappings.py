@@ -25,7 +25,7 @@ MIB = 1 << 20
 
 def test_each_mapping_that_can_have_pages_is_read(target: TargetProcess) -> None:
     mappings = read_mappings(target)
-    # Without memory that nobody may access, and without the kernel's own page.
+    # Memory that nobody may access, and the kernel's own page, are left out.
     assert len(mappings) == MAPS.count("\n") - 2
     model = mappings[3]
     assert (model.path, model.inode, model.is_shared) == ("/models/my model.gguf", 262145, True)
@@ -100,7 +100,7 @@ def test_mappings_have_the_names_that_users_know(target: TargetProcess) -> None:
 
 
 def test_a_mapping_at_a_multiple_of_64_mib_is_an_arena_only_if_it_reserves_the_rest() -> None:
-    # The kernel aligns large mappings to 2 MiB, so one in 32 begins at such a multiple.
+    # The kernel aligns large mappings to 2 MiB, so one in 32 begins at a multiple of 64 MiB.
     plain = "7f1400000000-7f1400400000 rw-p 00000000 00:00 0 \n"
     far = "7f1404000000-7f1408000000 ---p 00000000 00:00 0 \n"
     arena = "7f1500000000-7f1500400000 rw-p 00000000 00:00 0 \n"
@@ -179,6 +179,6 @@ def test_a_mapped_file_that_was_deleted_can_still_be_read(target: TargetProcess)
     found = readable_path(target, deleted)
     assert found == links / "7f0000000000-7f0000001000"
     assert readable_path(target, replace(deleted, inode=status.st_ino + 9)) is None
-    # The kernel's own files are shared memory: nothing of it is read.
+    # The kernel's own files are shared memory: they are not read.
     segment = replace(deleted, path="/SYSV00000000")
     assert readable_path(target, segment) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a move ends early. tests/vm/test_live.py moves pages between nodes."""
+"""A move can end early. tests/vm/test_live.py moves pages between nodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def target() -> TargetProcess:
 
 @pytest.fixture
 def pages(target: TargetProcess) -> Iterator[PageSet]:
-    """Pages of this process for at least STEPS steps, which are on the nodes that they want."""
+    """Pages of this process for at least STEPS steps; they are already on the wanted nodes."""
     size = STEPS * LARGEST_STEP
     with mmap.mmap(-1, size) as area:
         area[:] = b"x" * size
@@ -59,7 +59,7 @@ def test_a_stop_ends_a_move_after_the_present_step(
     assert account.tried == account.verified <= steps * LARGEST_STEP < pages.total
 
 
-# Executes itself when it is told to.
+# Executes itself when it gets input.
 EXECUTES = """
 import os, sys
 kept = bytearray(1 << 22)
@@ -109,7 +109,7 @@ def test_a_stop_ends_the_waiting_for_the_rate(target: TargetProcess, pages: Page
 def test_what_was_moved_is_told_if_the_kernel_forbids_the_rest(
     target: TargetProcess, pages: PageSet, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the process changed its user in the middle."""
+    """Simulate that the process changes its user in the middle."""
     calls = itertools.count()
 
     def refuses(_pid: int, addresses: Any, _nodes: Any, _all: bool) -> tuple[int, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pages are in memory is read from copies of pagemap, and is right for this process."""
+"""Pages in memory are read from copies of pagemap, and are right for this process."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_only_touched_pages_are_in_memory(memory: mmap.mmap) -> None:
     assert found["address"].tolist() == touched
     assert min(found["node"].tolist()) >= 0
     assert set(found["flags"].tolist()) == {0}
-    # Looking has touched none.
+    # Reading has touched no page.
     again = live.page_runs("/proc/self/pagemap", start, start + len(memory))
     assert again["start"].tolist() == touched
 
@@ -99,5 +99,5 @@ def test_sampled_windows_stand_for_all(tmp_path: Path) -> None:
     parts = np.array([(start, start + len(area), PAGE)], np.uint64)
     for every in (1, 2, 4, 16):
         found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=1, every=every)
-        # All of it is in memory, so that every window has as much.
+        # All pages are in memory, so every window has the same number.
         assert int(found["bytes"].sum()) == len(area), every

@@ -69,7 +69,7 @@ def test_parts_are_the_whole_mapping_once(bounds: list[int], pages: int) -> None
 
 
 def test_a_stack_is_only_the_beginning_of_a_mapping_that_it_was_joined_with() -> None:
-    """The kernel joins a stack with what is mapped above it; below it is a guard."""
+    """The kernel joins a stack with the mapping above it; below it is a guard page."""
     stack = 16 * PAGE
     joined = mapping(1024)
     thread = Thread(7, "worker", 1, 0, 0, (0,), START + 12 * PAGE)

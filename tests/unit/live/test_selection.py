@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structures, files, tensors and the rules of plans select what is moved; threads, too."""
+"""Structures, files, tensors and rules of plans select the pages and threads to move."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of one name are summed, and shown as a table, as JSON and for Prometheus."""
+"""Parts with one name are summed, and shown as a table, as JSON and for Prometheus."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes are found by number, name and control group, and told from later ones."""
+"""Processes are found by number, name and control group; later ones are not mistaken for them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_processes_of_a_name_that_start_later_are_followed(
     assert pids_of(named) == pids_of(numbered) == [10]
     make_process(11)
     assert (pids_of(named), pids_of(numbered)) == ([10, 11], [10])
-    # Another process has the number now.
+    # Now, another process has this number.
     (first / "stat").write_text(stat_line(10, "server", STARTED + 1))
     assert (pids_of(named), pids_of(numbered)) == ([10, 11], [])
     for pid in (10, 11):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Undo files say what was before, belong to one process, and are checked when they are read."""
+"""Undo files have the state before, belong to one process, and are checked when they are read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of /sys and /proc, made up as the kernel would write them."""
+"""Constructed copies of /sys and /proc, in the kernel's format."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real machines' /sys and /proc, with what hwloc itself makes of them.
+"""Copies of /sys and /proc of real machines, with the output of hwloc itself.
 
 They are in hwloc's source package, which apt fetches from wherever this system's packages come
 from into build/hwloc-snapshots, or NUMASCAPE_HWLOC_SNAPSHOTS (the folder tests/hwloc/linux of it).
@@ -22,11 +22,11 @@ _MEMBER = re.compile(r"hwloc-[\d.]+/tests/hwloc/linux/([\w.+-]+\.(tar\.bz2|outpu
 
 
 class NoSnapshotsError(Exception):
-    """They are not here and cannot be fetched; the message says why."""
+    """The copies are missing and cannot be fetched; the message says why."""
 
 
 def snapshots() -> Path:
-    """The folder of tarballs and expected outputs; fetched when it is not there yet."""
+    """The folder of tarballs and expected outputs; fetched if it does not exist yet."""
     given = os.environ.get("NUMASCAPE_HWLOC_SNAPSHOTS")
     if given:
         return Path(given)
@@ -61,7 +61,7 @@ def _user() -> str:
 
 
 def _copy_sources(parts: Path) -> None:
-    """What apt knows as sources of packages becomes sources of source packages."""
+    """Turn apt's sources of packages into sources of source packages."""
     folder = Path("/etc/apt/sources.list.d")
     for path in [Path("/etc/apt/sources.list"), *folder.glob("*.list"), *folder.glob("*.sources")]:
         if path.is_file():
@@ -83,7 +83,7 @@ def _run(command: list[str], folder: Path) -> None:
         )
     except OSError as error:
         raise NoSnapshotsError(f"{command[0]}: {error.strerror}") from error
-    # Some of several sources may be out of reach: what counts is whether the package comes.
+    # Some of the sources may be unreachable: only the package itself is needed.
     if result.returncode != 0 and "source" in command:
         raise NoSnapshotsError(
             f"apt has no source package of hwloc: {result.stderr.strip()[-200:]}"
@@ -104,7 +104,7 @@ def _unpack(archive: Path) -> None:
 
 @dataclass
 class Expected:
-    """What hwloc's own expected output says, read from its text."""
+    """The facts in hwloc's own expected output, read from its text."""
 
     nodes: dict[int, int]  # bytes of memory
     near: dict[int, set[int]]  # CPUs of the object that a node is attached to

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written is checked like what is read, without pydantic."""
+"""A document that is written gets the same checks as one that is read, without pydantic."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_this_host_is_measured(numascape: Numascape, tmp_path: Path) -> None:
     assert np.isnan(np.diag(found.ns)).all()
     assert (found.ns[apart] > 0).all()
     assert np.array_equal(found.ns[apart], found.ns.T[apart])
-    # A description of this machine gets the matrix, and keeps what it had.
+    # A description of this machine gets the matrix, and keeps its other values.
     described = tmp_path / "host.json"
     write_machine(replace(host, notes=("ours",)), described)
     status, _, said = numascape("machine", "cores", "-o", described)

@@ -78,7 +78,7 @@ def test_which_machines_are_shipped() -> None:
 
 def test_factors_prefer_what_is_known_best() -> None:
     factors = numa_factors(TWO)
-    # Measured between 0 and 3; SLIT to the memory-only node; none from it.
+    # Measured between nodes 0 to 3; from SLIT to the memory-only node; no value from that node.
     assert factors.values == ((1.0, 1.5, 3.0), (1.3, 1.0, 3.0), (None, None, None))
     kinds = [[cell.kind if cell else None for cell in row] for row in factors.provenance]
     assert kinds == [["measured"] * 2 + ["slit"]] * 2 + [[None] * 3]
@@ -113,7 +113,7 @@ def test_figures_that_cannot_be_are_refused(value: object, tmp_path: Path) -> No
 
 
 def test_the_schema_in_the_documents_is_the_one_that_is_read() -> None:
-    """When this fails, write what it expects to docs/machine.schema.json."""
+    """If this fails, write the expected text to docs/machine.schema.json."""
     schema = TypeAdapter(Machine).json_schema()
     schema["title"] = "numascape machine, version 1"
     schema["properties"] = {

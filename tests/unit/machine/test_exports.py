@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other programs read what is exported: lstopo, Scotch's own checker."""
+"""Other programs read the exported files: lstopo, Scotch's own checker."""
 
 from __future__ import annotations
 

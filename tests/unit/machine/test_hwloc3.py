@@ -12,12 +12,12 @@ from numascape import NumascapeError
 from numascape.machine import Machine, MachineNode, numa_factors, open_machine
 from numascape.machine.hwloc_xml import format_version
 
-# hwloc's own repository has files that hwloc 3 wrote (tests/hwloc/xml). This names a folder with
-# them, and one with the same machines as hwloc 2 wrote them: NEW:OLD (CONTRIBUTING.md).
+# hwloc's own repository has files that hwloc 3 wrote (tests/hwloc/xml). The variable names a folder
+# with them, and one with files of hwloc 2 for the same machines: NEW:OLD (CONTRIBUTING.md).
 XML_FOLDERS = "NUMASCAPE_HWLOC_XML"
 
-# As `lstopo` of hwloc 3 writes it: facts of the whole machine are beside the objects, memory has a
-# kind, and the CPUs of a value are a set or an object.
+# The format of `lstopo` of hwloc 3: facts about the whole machine are beside the objects, memory
+# has a kind, and the CPUs of a value are a set or an object.
 TWO_AND_GPU = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc3.dtd">
 <topology version="3.0">
@@ -83,7 +83,7 @@ def test_a_machine_of_hwloc_3_is_read(tmp_path: Path) -> None:
     assert machine.page_sizes == (4096,)
     assert machine.provenance is not None
     assert machine.provenance.source.endswith("through hwloc 3.0.0")
-    # From latencies where they are known, from distances otherwise.
+    # From latencies if they are known, otherwise from distances.
     assert numa_factors(machine).values == ((1.0, 1.8, 4.0), (2.0, 1.0, 5.0), (None, None, None))
 
 
@@ -110,7 +110,7 @@ def test_a_damaged_file_is_refused_in_one_line(
 
 
 def facts(machine: Machine) -> tuple[object, ...]:
-    """What both formats have. hwloc 3 no longer writes the sizes of pages."""
+    """The facts that both formats have. hwloc 3 no longer writes the sizes of pages."""
     matrices = (machine.distances, *machine.latencies, *machine.bandwidths)
     values = [matrix.values for matrix in matrices if matrix is not None]
     groups = [other.groups for other in machine.groups]
@@ -133,7 +133,7 @@ def test_real_files_of_hwloc_3_say_what_those_of_hwloc_2_say() -> None:
 
 
 def test_a_file_without_the_sizes_of_pages_is_read(tmp_path: Path) -> None:
-    """As hwloc 3 writes it today."""
+    """The format that hwloc 3 writes today."""
     file = tmp_path / "machine.xml"
     page = '      <page_type size="4096" count="512"/>\n'
     assert page in TWO_AND_GPU

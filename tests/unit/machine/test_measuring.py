@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The probe's loops, its verdicts, and what it says of the host. No test asserts a time."""
+"""The probe's loops, its verdicts, and its notes about the host. No test asserts a time."""
 
 from __future__ import annotations
 

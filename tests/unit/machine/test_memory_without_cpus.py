@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine whose only node with CPUs has eight without (Grace-Hopper) works in every verb."""
+"""A machine with one node of CPUs and eight nodes without (Grace-Hopper) works in every verb."""
 
 from __future__ import annotations
 

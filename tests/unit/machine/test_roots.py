@@ -19,7 +19,7 @@ AddNode = Callable[..., None]
 
 
 def test_each_node_has_its_cpus_and_memory(tmp_path: Path, add_node: AddNode) -> None:
-    # Numbered across nodes, as many BIOSes do; ten comes after two.
+    # CPUs are numbered across nodes, as many BIOSes do; number ten comes after two.
     add_node(0, [0, 4, 5, 6], 1024)
     add_node(10, [3, 7], 3072)
     add_node(2, [1, 2], 2048)
@@ -70,7 +70,7 @@ def test_without_numa_there_is_one_node_with_everything(tmp_path: Path, add_node
 
 
 def test_a_crash_of_hwloc_is_one_line(tmp_path: Path, add_node: AddNode) -> None:
-    # hwloc 2.9 divides memory among no nodes.
+    # hwloc 2.9 divides the memory by the number of nodes, which is zero.
     add_node(0, [0, 1], 1024)
     shutil.rmtree(tmp_path / "sys/devices/system/node/node0")
     with pytest.raises(NumascapeError, match="damaged: hwloc's reader ended with a crash"):
@@ -88,7 +88,7 @@ def test_a_tarball_is_read_as_its_folder(tmp_path: Path, add_node: AddNode) -> N
 
 
 def hostile_tarball(path: Path) -> Path:
-    """Members that want out: by .., by an absolute path, and through a link."""
+    """Members that would leave the folder: by .., by an absolute path, and through a link."""
     with tarfile.open(path, "w") as archive:
         for name in ("../sys/devices/system/node/x", "/sys/devices/system/node/y",
                      "sys/devices/system/node/link/z"):  # fmt: skip

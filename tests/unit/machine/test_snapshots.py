@@ -2,7 +2,7 @@
 """Real machines are read as hwloc's own expected output says they are.
 
 From 2 to 64 nodes, x86, Itanium, POWER and Arm, with memory-only nodes, offline CPUs, numbers with
-gaps. hwloc's reader is inside ours: what is tested is all that lies between it and a Machine.
+gaps. Our reader uses hwloc's reader, so these tests check the code between it and a Machine.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def test_caches_and_who_shares_them(read: tuple[Machine, Expected]) -> None:
 
 def test_packages(read: tuple[Machine, Expected]) -> None:
     machine, expected = read
-    # hwloc's text has packages for memory alone too, and none on some machines.
+    # hwloc's text also has packages of memory alone, and on some machines no packages.
     packages = [sorted(package) for package in expected.packages if package]
     assert sorted(map(sorted, machine.packages)) == (sorted(packages) or [sorted(machine.cpus)])
 

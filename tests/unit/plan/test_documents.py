@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans as documents: written plans can be read again, and errors are one line."""
+"""Plans as documents: written plans can be read again, and an error is one line."""
 
 from __future__ import annotations
 
@@ -150,6 +150,6 @@ def test_lists_keep_their_order() -> None:
 
 
 def test_the_schema_in_the_documents_is_the_one_that_is_read() -> None:
-    """When this fails, write what it expects to docs/plan.schema.json."""
+    """If this fails, write the expected text to docs/plan.schema.json."""
     schema = {**DOCUMENT.json_schema(), "title": "numascape plan, version 1"}
     assert json.loads((ROOT / "docs/plan.schema.json").read_text()) == schema

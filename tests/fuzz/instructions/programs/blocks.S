@@ -4,7 +4,7 @@
     .section .blocks, "ax", @progbits
     .globl  blocks_start, blocks_end
 blocks_start:
-    jmp     block_exit              // where each block ends
+    jmp     block_exit              // each block ends here
     .balign 16
     .skip   CODE_BYTES
 blocks_end:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// void enter_block(const struct registers *registers, const void *image): loads all registers, goes
-// to registers->rip, and leaves what is in them at block_exit in block_registers and block_image.
+// void enter_block(const struct registers *registers, const void *image): loads all registers and
+// jumps to registers->rip. At block_exit, it stores them in block_registers and block_image.
 
     .text
     .globl  enter_block, block_jump, block_exit

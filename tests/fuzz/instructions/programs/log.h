@@ -12,7 +12,7 @@ extern char blocks_start[], blocks_end[], logged_blocks[], logged_blocks_end[];
 void open_log(const char* folder);
 bool close_log(void);
 
-// Where the code with traps of the block at this address is.
+// The address of the code with traps, for the block at this address.
 uint64_t logged_start(uint64_t block);
 // Whether the address is in code with traps.
 bool is_logged(uint64_t address);

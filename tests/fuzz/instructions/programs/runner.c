@@ -30,7 +30,7 @@ extern const struct state states[], states_end[];
 extern uint8_t arena[];
 
 uint8_t block_image[IMAGE_BYTES] __attribute__((aligned(64)));
-uint8_t first_image[IMAGE_BYTES] __attribute__((aligned(64)));  // as a program's start has it
+uint8_t first_image[IMAGE_BYTES] __attribute__((aligned(64)));  // as when a program starts
 struct registers block_registers;
 uint32_t saved_components;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generator (layout.py), the runner and the stepper agree on. All of it lies in files.
+// The content of the files that the generator (layout.py), the runner and the stepper share.
 #pragma once
 
 #include <stdint.h>
 
 enum { GUARD_PAGE = 3, PAGE = 4096 };
 
-// Vector and x87 registers, whatever the CPU's own layout is. What it lacks is zero.
+// Vector and x87 registers, independent of the CPU's own layout. Missing registers are zero.
 struct vectors {
     uint64_t k[8];
     uint8_t st[8][16];
@@ -30,7 +30,7 @@ struct state {
     struct vectors vectors;
 };
 
-// What a signal handler was told.
+// The information that a signal handler received.
 struct fault {
     int64_t signal, code, trap, error;
     uint64_t address;
@@ -56,5 +56,5 @@ struct step {
     int64_t vectors;  // which one of the other file's; -1: none
     int64_t faulted;  // the instruction was begun and did not end
     int64_t
-        unfinished;  // there is more to do of it: a string's next element, a scatter's other lanes
+        unfinished;  // a part of it remains: a string's next element, a scatter's other lanes
 };

@@ -3,8 +3,8 @@
 // before each instruction that accesses memory: stepper JUMP START BYTES WANTED STEPS VECTORS
 // PROGRAM ...
 //
-// JUMP: address of the instruction that goes to a block. START, BYTES: where the blocks lie.
-// WANTED: a file with a byte for each of theirs: 1, write general registers before this
+// JUMP: address of the instruction that goes to a block. START, BYTES: the memory of the blocks.
+// WANTED: a file with a byte for each of these bytes: 1, write general registers before this
 // instruction; 2, vector registers, too.
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -80,7 +80,7 @@ static uint64_t read_rip(void) {
     return now.rip;
 }
 
-// Before the instruction at `now`; true when it is one whose registers are wanted.
+// Called before the instruction at `now`; true if the registers of this instruction are wanted.
 static bool take_step(struct step* step) {
     const uint8_t kind = wanted[now.rip - start];
     if (kind == 0) return false;
@@ -127,7 +127,8 @@ static uint64_t peek(uint64_t address) {
     return (uint64_t)word;
 }
 
-// At the jump's breakpoint: goes where it would go, which its operand (rip-relative) says.
+// At the breakpoint of the jump: goes to the target of the jump, which its rip-relative operand
+// gives.
 static void follow_jump(uint64_t instruction) {
     const int32_t displacement = (int32_t)(instruction >> 16);
     now.rip = peek(jump + 6 + (uint64_t)(int64_t)displacement);
@@ -183,7 +184,8 @@ int main(int argc, char** argv) {
             follow_jump(instruction);
             signal = step_through();
         } else if (signal == SIGTRAP) {
-            // After popf the kernel takes its own trap flag for the program's, and leaves it.
+            // After popf, the kernel mistakes its own trap flag for the program's flag, and does
+            // not clear it.
             now.eflags &= ~(uint64_t)TRAP_FLAG;
             if (ptrace(PTRACE_SETREGS, child, 0, &now) != 0) fail("SETREGS");
             signal = 0;

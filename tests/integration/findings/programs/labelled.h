@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the labelled programs in C and C++ have in common.
+// Common code of the labelled programs in C and C++.
 #pragma once
 
 #include <stddef.h>
 
 // Elements of an array of 1 MiB, and how often a program goes over it: more than any core's cache
-// keeps, and few enough times for a recording of a tenth of a second.
+// holds; the recording still takes only a tenth of a second.
 enum { N = 1 << 17, SWEEPS = 6, THREADS = 4 };
 
 static inline unsigned next_random(unsigned* state) {
@@ -13,8 +13,8 @@ static inline unsigned next_random(unsigned* state) {
     return *state >> 8;
 }
 
-// The thread that takes a chunk in a repetition: as a dynamic schedule deals them out, but the same
-// in every run.
+// The thread that takes a chunk in a repetition: like a dynamic schedule, but the same in every
+// run.
 static inline int drawn_thread(unsigned chunk, unsigned repetition, unsigned threads) {
     unsigned state = chunk * 2654435761U ^ (repetition + 1) * 2246822519U;
     state ^= state >> 15;
