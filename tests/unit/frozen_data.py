@@ -14,8 +14,7 @@ COMPARED_BY_ELEMENT = ("Floats", "ndarray", "DataFrame", "NDArray")
 
 
 def broken_promises(package: str) -> list[str]:
-    """The dataclasses that can be changed, or whose `==` compares arrays or frames as a whole.
-    """
+    """The dataclasses that can be changed, or whose `==` compares arrays or frames as a whole."""
     wrong = []
     for kind in dataclasses_of(package):
         parameters: Any = kind.__dataclass_params__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that appear only when they are complete, and what is not a file."""
+"""Files appear only when they are complete; other targets, such as devices, are written."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processor time of a test is also that of the processes that it starts."""
+"""The processor time of a test includes the processes that it starts."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 from processor_time import spent_s
 
 LEAST_S = 0.2
-# It works as long, in a child of its own if it is told so, and then waits for the end of its input.
+# It works for the given time, in a child of its own if asked, and then waits for the end of input.
 WORKS = f"""
 import subprocess, sys, time
 while time.process_time() < {LEAST_S}: pass

@@ -39,10 +39,10 @@ WORK = ("still", "moved", "full", "bound")  # the ways of work.c
 
 @dataclass(frozen=True)
 class GuestRun:
-    """The trace, and what the program and the kernel said of it."""
+    """The trace, and the output of the program and of the kernel."""
 
     trace: Trace
-    # What move_pages told the program, by array, if it asked.
+    # The nodes that move_pages reported to the program, by array, if it asked.
     kernel_nodes: dict[str, list[int]] = field(default_factory=dict)
 
     def rows(self, table: str, structure: str) -> pl.DataFrame:
@@ -66,9 +66,8 @@ Boot = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def boot() -> Boot:
-    """Return boot(nodes, job, folder, firmware=None, disk=None), see run_in_guest.
-
-    Where there can be no guest, tests are skipped; where one fails, they fail.
+    """Return boot(nodes, job, folder, firmware=None, disk=None), see run_in_guest. If no guest can
+    run, tests are skipped. If a guest fails, they fail.
     """
     reason = why_impossible()
     if reason is not None:
@@ -77,7 +76,7 @@ def boot() -> Boot:
         kernel = guest_kernel()
     except NoKernelError as error:
         pytest.skip(f"no guest: {error}")
-    # Guests cannot keep what they compile, and compile slowly.
+    # Guests compile slowly, and cannot keep the result.
     compileall.compile_dir(Path(numascape.__file__).parent, quiet=2)
 
     def run(nodes: Sequence[GuestNode], job: str, folder: Path, **options: Any) -> None:
@@ -93,10 +92,10 @@ def boot() -> Boot:
 def guest_folder(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, boot: Boot
 ) -> Path:
-    """Boot and record; the folder with the recordings, and in `output` what programs printed."""
+    """Boot and record; return the folder with the recordings and, in `output`, what was printed."""
     build = request.config.cache.mkdir("guest-programs")
     make(PROGRAMS, f"BUILD={build}", f"{build}/placements", f"{build}/balanced")
-    # What DynamoRIO generates, an emulated processor translates again: ten seconds for a run.
+    # An emulated processor translates DynamoRIO's code again, which takes ten seconds for a run.
     parts = " ".join(str(part) for part in installed_file("_compiler").iterdir())
     counting = [f"COUNTING_CC={SCRIPTS / 'numascape-cc'}", f"COUNTING_PARTS={parts}"]
     make(PROGRAMS, f"BUILD={build}", *counting, f"{build}/work")
@@ -114,7 +113,7 @@ def guest_folder(
 
 
 def observing(programs: Mapping[str, Sequence[Path | str]]) -> list[str]:
-    """The command that records, in a guest, programs with their arguments, each under its name."""
+    """The command that records programs with arguments in a guest, each under its name."""
     commands = [
         shlex.join([f"{name}.numascape", *map(str, program)]) for name, program in programs.items()
     ]
@@ -129,9 +128,9 @@ def guest_run(guest_folder: Path) -> GuestRun:
 
 
 def converted(folder: Path, name: str) -> Trace:
-    """The trace of what was recorded in a guest as NAME, without the CPU time.
+    """The trace of the recording NAME from a guest, without the CPU time.
 
-    An emulated processor takes so long for an access that the run would seem to compute.
+    An emulated processor needs much time for an access, so the run would seem to compute.
     """
     session = next(folder.glob(f"{name}.numascape.recording-*"))
     trace = folder / f"{name}.numascape"
@@ -150,7 +149,7 @@ def balanced_run(guest_folder: Path) -> GuestRun:
 
 @pytest.fixture(scope="session")
 def unbalanced_run(guest_folder: Path) -> GuestRun:
-    """The same program's page faults, while it did not."""
+    """The same program's page faults, while the kernel did not balance."""
     return GuestRun(converted(guest_folder, "unbalanced"))
 
 
@@ -164,7 +163,7 @@ def kernel_nodes(output: str) -> dict[str, list[int]]:
 def two(
     request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
 ) -> Seen:
-    """What live_states.py saw on two nodes; `folder` has its files."""
+    """The results of live_states.py on two nodes; `folder` has its files."""
     steps = ("moved", "ended meanwhile", "full", "restless", "huge", "nobody", "limits", "tuned",
              "tuned whole", "watched")  # fmt: skip
     try:
@@ -181,7 +180,7 @@ def two(
 def four(
     request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
 ) -> Seen:
-    """What live_states.py saw on four nodes, one of them without CPUs."""
+    """The results of live_states.py on four nodes, one of them without CPUs."""
     folder = tmp_path_factory.mktemp("four")
     nodes = [*[GuestNode(1, 256)] * 3, GuestNode(0, 128)]
     return seen_in_guest(request, boot, folder, nodes, "policies", "cache")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A build of Polars that computes correctly in an emulated guest: without AVX2.
 
-QEMU 7.2 executes some gathers of AVX2 wrongly (see CONTRIBUTING.md). Where this build is installed,
-Polars prefers it, so it is in a folder of its own.
+QEMU 7.2 executes some gathers of AVX2 wrongly (see CONTRIBUTING.md). If this build is installed,
+Polars prefers it. It is therefore in a folder of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NoPolarsError(Exception):
 
 
 def emulated_polars() -> Path:
-    """Its folder, for PYTHONPATH; fetched with pip once per checkout and version of Polars."""
+    """The folder of the build, for PYTHONPATH; pip fetches it once per checkout and version."""
     folder = _FOLDER / polars.__version__
     if not folder.is_dir():
         _FOLDER.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with several NUMA nodes: a QEMU guest whose programs and libraries are this system's.
 
-Its root file system is ours, read-only, and one folder of ours is the guest's /run/work. What runs
-there needs no installation, and can leave files only in that folder.
+Its root file system is ours, read-only, and one folder of ours is the guest's /run/work. Programs
+in the guest need no installation, and can leave files only in that folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _INIT = Path(__file__).with_name("init.sh")
-# Debian 12's belongs to QEMU, later ones have a package of it.
+# In Debian 12, it belongs to QEMU; later releases have a package of it.
 _VIRTIOFSD = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))
 _LIMIT_S = 1500  # on a busy machine, some take ten minutes
 _MAX_BOOTS = 3
@@ -43,7 +43,7 @@ class Firmware:
     """The ACPI tables of the guest's nodes: SLIT's distances and, if there are latencies, HMAT.
 
     HMAT's latencies (ns) and bandwidths (GiB/s) are by node of CPUs, then node of memory; a node
-    without CPUs has a row of its own all the same, which is not used.
+    without CPUs also has a row, which is not used.
     """
 
     distances: Sequence[Sequence[int]]
@@ -52,7 +52,7 @@ class Firmware:
 
 
 def why_impossible() -> str | None:
-    """Why no guest can run here; None if one can."""
+    """The reason why no guest can run here; None if one can."""
     if platform.machine() != "x86_64":
         return "the guest is an x86-64 machine"
     if os.geteuid() != 0:
@@ -99,7 +99,7 @@ def _run_once(
     firmware: Firmware | None,
     disk: Path | None,
 ) -> str:
-    """Boot the kernel and wait for its end; what QEMU said."""
+    """Boot the kernel and wait for its end; return QEMU's messages."""
     with _shared("root", Path("/"), folder) as root, _shared("work", folder, folder) as work:
         command = [*_machine(nodes, firmware), *_storage(root, work, folder), *_boot(kernel)]
         if disk is not None:
@@ -158,7 +158,7 @@ def _shared(tag: str, source: Path, folder: Path) -> Iterator[Path]:
 def _machine(nodes: Sequence[GuestNode], firmware: Firmware | None) -> list[str]:
     cpus = sum(node.cpus for node in nodes)
     hmat = firmware is not None and bool(firmware.latencies)
-    # A node is made of sockets; with one CPU in each, nodes need not be of the same size.
+    # A node is made of sockets. With one CPU in each socket, nodes may have different sizes.
     words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"]
     words += ["-machine", "q35,hmat=on" if hmat else "q35", *_processor()]
     words += ["-smp", f"{cpus},sockets={cpus},cores=1,threads=1"]
@@ -215,7 +215,7 @@ def _storage(root: Path, work: Path, folder: Path) -> list[str]:
 
 
 def _boot(kernel: Path) -> list[str]:
-    # Pages stay where the first touch or the program puts them, and are 4 KiB unless it asks.
+    # Pages stay where the first touch or the program puts them, and have 4 KiB by default.
     policy = "numa_balancing=disable transparent_hugepage=madvise"
     # On a busy host, the kernel's test of the timer may see no interrupt in time, and it panics.
     speed = "quiet mitigations=off no_timer_check panic=-1"

@@ -24,7 +24,7 @@ from typing import Any
 
 import numascape
 
-# Imported before any fork becomes a user who may not read where Python lies.
+# Imported before a fork changes to a user who may not read the folder of Python.
 from numascape.cli.entry import run
 from numascape.commands.host import before_after as _before_after  # noqa: F401
 from numascape.host import allocation as _allocation  # noqa: F401
@@ -62,7 +62,7 @@ def command(*words: str) -> dict[str, Any]:
 
 
 def forked(work: Callable[[], Any]) -> Any:
-    """What `work` returns in a process of its own, None when that was killed."""
+    """The result of `work` in a process of its own; None if the process was killed."""
     readable, writable = os.pipe()
     if os.fork() == 0:
         try:
@@ -108,14 +108,14 @@ def killed() -> int:
 
 
 def on_node(node: int) -> None:
-    """Run on the node's CPUs, so that what this process touches first is there."""
+    """Run on the node's CPUs, so that this process touches memory first on this node."""
     text = Path(f"/sys/devices/system/node/node{node}/cpulist").read_text()
     first, _, last = text.strip().partition("-")
     os.sched_setaffinity(0, range(int(first), int(last or first) + 1))
 
 
 def write(path: Path, mebibytes: int, node: int) -> Path:
-    """Write a file from the node, so that its cache is there; clean when this returns."""
+    """Write a file from the node, so that its cache is on this node, and is clean at the end."""
 
     def work() -> None:
         on_node(node)
@@ -135,7 +135,7 @@ def triad() -> str:
 
 
 def allocate(mebibytes: int, node: int) -> dict[str, int]:
-    """Pages by node of memory that a thread on the node touches first."""
+    """The pages on each node after a thread on one node has touched memory first."""
     words = [triad(), "--bytes", str(mebibytes * MIB), "--nodes", str(node), "--samples", "0"]
     result = subprocess.run(words, capture_output=True, text=True, check=True)
     pages: dict[str, int] = json.loads(result.stdout)["pages"]
@@ -151,7 +151,7 @@ def sweeper_of_likwid(node: int) -> Any:
 
 
 def two_nodes(folder: Path) -> dict[str, Any]:
-    """Cache on node 0: which users see it, and which can free it."""
+    """Page cache on node 0: the users who see it, and those who can free it."""
     seen: dict[str, Any] = {"empty": bytes_of_nodes()}
     big = write(folder / "disk/big", 240, 0)
     check = ("host", "check", "--bytes-per-node", "300M", "--nodes", "0", "--json")
@@ -186,7 +186,7 @@ def two_nodes(folder: Path) -> dict[str, Any]:
 
 
 def run_strictly(file: Path) -> Any:
-    """Pages by node of a program under --local-strict that may use node 0's CPUs only."""
+    """The pages of a program under --local-strict on each node; it may use only CPUs of node 0."""
 
     def work() -> None:
         on_node(0)
@@ -199,7 +199,7 @@ def run_strictly(file: Path) -> Any:
 
 
 def four_nodes(folder: Path) -> dict[str, Any]:
-    """All nodes swept at once, and the experiment."""
+    """A sweep of all nodes at the same time, and the experiment."""
     disk = folder / "disk"
     big = [write(disk / f"big{node}", 120, node) for node in range(4)]
     seen: dict[str, Any] = {"full": bytes_of_nodes()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's kernel: Debian's for clouds, which has all that the guest needs built in."""
+"""The guest's kernel: Debian's kernel for clouds, which contains all that the guest needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quality.external import ROOT
 from vm.kernel_image import decompressed
 
 CACHE = ROOT / "build" / "guest-kernel"
-# Packages that depend on the newest kernel: of Debian 12, and of those after it. Before 6.12 the
+# Packages that depend on the newest kernel, of Debian 12 and of later releases. Before 6.12 the
 # guest's file system is a module.
 _NEWEST = ("linux-image-6.12-cloud-amd64", "linux-image-cloud-amd64")
 _KERNEL = re.compile(r"linux-image-(\d+)\.(\d+)\S*-cloud-amd64")

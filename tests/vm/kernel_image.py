@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel without its compression, which an emulated processor takes seconds to undo."""
+"""An uncompressed kernel: an emulated processor needs seconds to decompress it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 _SETUP_SECTORS = 0x1F1
 _PAYLOAD = 0x248
 _SECTOR = 512
-# QEMU starts an uncompressed kernel where this ELF note says: XEN_ELFNOTE_PHYS32_ENTRY.
+# QEMU starts an uncompressed kernel at the address in this ELF note: XEN_ELFNOTE_PHYS32_ENTRY.
 _ENTRY_NOTE = struct.pack("<3I4s", 4, 8, 18, b"Xen")
 
 

@@ -22,7 +22,7 @@ def limited(program: Path, model: Path) -> Iterator[Living]:
     """The program, started in a control group that may use both nodes, and little more memory."""
     GROUP.mkdir()
     (GROUP / "cpuset.mems").write_text("0-1")
-    # What it touches is charged to the group in which it then is.
+    # Memory is charged to the group that the process is in when it touches the memory.
     (GROUP / "cgroup.procs").write_text(str(os.getpid()))
     with living(program, model) as running:
         (GROUPS / "cgroup.procs").write_text(str(os.getpid()))
@@ -45,7 +45,7 @@ def forbid_node_1() -> None:
 
 
 def limits(program: Path, model: Path) -> dict[str, Any]:
-    """More is moved than may be added; then node 1 is forbidden in mid-move."""
+    """A move of more memory than the limit leaves free; then node 1 is forbidden during a move."""
     with limited(program, model) as running:
         seen: dict[str, Any] = {"charged": charged()}
         own = ("--structure", "table", "--structure", "mapping at *")

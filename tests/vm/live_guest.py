@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What live_states.py saw in a guest, for the tests of running programs."""
+"""The results of live_states.py in a guest, for the tests of running programs."""
 
 from __future__ import annotations
 

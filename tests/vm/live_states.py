@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest: looks at and moves the memory of running programs, and writes down what was seen.
+"""In a guest: observes and moves the memory of running programs, and writes the results.
 
 live_states.py PROGRAMS MODEL STEP...: the folder of `living` and `restless`, and a GGUF file. The
 result is a JSON object of the steps. One process does them all, because starting Python takes long
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Imported before any fork becomes a user who may not read where Python lies.
+# Imported before a fork changes to a user who may not read the folder of Python.
 from integration.living import Living
 from numascape.commands import move as _move  # noqa: F401
 from numascape.console import moves as _moves  # noqa: F401
@@ -71,7 +71,7 @@ def anonymous(running: Living) -> str:
 
 
 def looked_at_and_moved() -> dict[str, Any]:
-    """Everything on one program, which checks its data all the time."""
+    """All steps with one program, which checks its data all the time."""
     seen: dict[str, Any] = {}
     with living(LIVING, MODEL) as running:
         pid = str(running.pid)
@@ -115,7 +115,7 @@ def interrupted(running: Living, number: int, *words: str) -> dict[str, Any]:
 
 
 def ended_meanwhile() -> dict[str, Any]:
-    """The target is killed in mid-move."""
+    """The target is killed during the move."""
 
     def kill() -> None:
         running.process.kill()
@@ -128,7 +128,7 @@ def ended_meanwhile() -> dict[str, Any]:
 
 @contextmanager
 def holding(node: int, program: str = "", **options: Any) -> Iterator[Callable[[int], int]]:
-    """A program that allocates on a node; yields a function that allocates, and tells its pid."""
+    """A program that allocates on a node; yields a function that allocates and returns its pid."""
     words = [program or str(installed_file("_host/hold")), str(node)]
     running = subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options
@@ -244,7 +244,7 @@ def cache() -> dict[str, Any]:
 
 
 def tuning() -> dict[str, Any]:
-    # Imported here, because these need the data frames, whose import takes long in a guest.
+    # Imported only here, because they need data frames, whose import takes long in a guest.
     from vm.tune_states import tuned
 
     return tuned(LIVING, MODEL)

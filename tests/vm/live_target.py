@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest: the program living.c as the target of moves, and what happens to it in mid-move."""
+"""In a guest: the program living.c as the target of moves, and events during a move."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from numascape.live import moving
 from numascape.live.mappings import parse_numa_maps
 from vm.host_states import command, on_node
 
-# A move has begun when so many pages have arrived.
+# A move has begun when this number of pages has arrived.
 BEGUN = 64
-# Between the passes of its threads, an emulated processor has time for what moves the memory.
+# Between the passes of its threads, an emulated processor has time for the move.
 BREATH_US = 10_000
 
 
@@ -42,7 +42,7 @@ def living(
 
 
 def asked(running: Living, *words: str) -> dict[str, Any]:
-    """Run `numascape move` on it: its account, and where the program then is told its pages are."""
+    """Run `numascape move` on it; return its report, and the nodes that the program then prints."""
     before = running.passes()
     result = command("move", "--json", "--pid", str(running.pid), *words)
     while running.passes() < before + 1:

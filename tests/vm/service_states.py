@@ -29,9 +29,9 @@ SOURCES = Path(__file__).with_name("programs")
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 WHERE = ["-h", str(SOCKETS), "-U", "tester"]
 BLOCKS, BLOCK = 64, 64 << 10
-# A service is moved until it has answered so often meanwhile.
+# A service is moved until it has given this number of answers meanwhile.
 ENOUGH = 30
-# Between its questions, an emulated processor has time for what moves the memory.
+# Between the questions, an emulated processor has time for the move.
 PAUSE_S = 0.02
 CLIENTS, TRANSACTIONS = 2, 50
 
@@ -99,7 +99,7 @@ def _connected(path: Path) -> socket.socket:
 
 
 def moved(pid: int, policy: str, *words: str) -> dict[str, Any]:
-    """The account of a move."""
+    """The report of a move."""
     target = ("--pid", str(pid), "--policy", policy)
     result = command("move", "--json", *target, "-o", "service.undo", *words)
     assert result["out"], result["err"]
@@ -108,7 +108,7 @@ def moved(pid: int, policy: str, *words: str) -> dict[str, Any]:
 
 
 def moved_to_and_fro(pid: int, is_enough: Callable[[], bool], *words: str) -> list[dict[str, Any]]:
-    """Move to node 1, to node 0, ..., at least twice, and until it is enough: the accounts."""
+    """Move to node 1, to node 0, ..., at least twice, until it is enough; return the reports."""
     accounts: list[dict[str, Any]] = []
     while len(accounts) < 2 or not is_enough():
         accounts.append(moved(pid, f"bind:{(len(accounts) + 1) % 2}", *words))
@@ -154,7 +154,7 @@ SUMS = """select (select sum(abalance) from pgbench_accounts),
 
 
 def pgbench_while_it_moves(service: Service) -> dict[str, Any]:
-    """The shared buffers are moved while transactions change what is in them."""
+    """The shared buffers are moved while transactions change their content."""
     pid = service.process.pid
     # Not its dynamic segments (PostgreSQL.1234), which grow meanwhile.
     segment = ("--structure", "PostgreSQL's*", "--shared")

@@ -70,7 +70,7 @@ def test_a_sample_is_no_first_touch(balanced_run: GuestRun) -> None:
     assert balanced_run.first_threads("parts") == OWNERS
     assert balanced_run.first_threads("turns") == dict.fromkeys(range(64), 0)
     assert balanced_run.first_threads("once") == dict.fromkeys(range(64), 0)
-    # One fault brings all of a huge page; without one to be had, each page has its own.
+    # One fault allocates a whole huge page; if none is available, each page has its own fault.
     huge = balanced_run.first_threads("two")
     assert len(huge) in (1, 512)
     assert set(huge.values()) - {2} == {0}

@@ -45,7 +45,7 @@ MACHINES = {
 
 @dataclass(frozen=True)
 class Run:
-    """What the program printed in a guest, by the names of its containers."""
+    """The output of the program in a guest, by the names of its containers."""
 
     machine: Machine
     printed: dict[str, dict[str, Any]]
@@ -97,7 +97,7 @@ def test_a_contiguous_vector_is_divided_at_pages(
     printed = run.printed[f"contiguous {layout} {page} {placing}"]
     assert (printed["ok"], printed["misplaced"]) == (True, 0)
     segments = [s for s in printed["segments"] if s["pages"]]
-    # The last element of a segment may reach into the next one's first page; here none does.
+    # The last element of a segment may extend into the next segment's first page; here, none does.
     assert [list(s["pages"]) for s in segments] == [[str(s["node"])] for s in segments]
     total = sum(sum(s["pages"].values()) for s in segments)
     assert total == -(-600_000 * 8 // 4096)

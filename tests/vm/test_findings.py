@@ -35,7 +35,7 @@ def test_what_is_wrong_with_the_nodes_is_found(
 
 
 def test_threads_that_moved_are_found(guest_folder: Path) -> None:
-    # An emulated processor may leave the recorder no time to see both places of a thread.
+    # With an emulated processor, the recorder may have no time to see both places of a thread.
     found = {f.kind: f for f in findings(guest_folder, "moved") if f.kind in ABOUT_NODES}
     assert found
     if Kind.MIGRATED_THREADS not in found:

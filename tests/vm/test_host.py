@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reports of `numascape host` about nodes full of page cache are right, and it frees memory.
 
-One boot with two nodes, one with four, both at once; host_states.py says what is done there.
+One boot with two nodes and one with four, both at the same time; host_states.py has the steps.
 """
 
 import json
@@ -42,7 +42,7 @@ Seen = dict[str, Any]
 
 
 def seen_in_guest(boot: Boot, steps: str, nodes: list[GuestNode], folder: Path) -> Seen:
-    """Do the steps in a guest, and read what was seen."""
+    """Do the steps in a guest, and read the results."""
     disk = folder / "disk"
     disk.touch()
     os.truncate(disk, DISK)
@@ -106,7 +106,7 @@ def test_what_is_predicted_to_spill_spills(two: Seen) -> None:
 def test_files_are_on_the_nodes_that_the_kernel_counts(two: Seen) -> None:
     (file,) = [file for file in json.loads(two["files"]["out"]) if file["path"].endswith("big")]
     assert file["resident"] == sum(file["nodes"].values()) == 240 * MIB // PAGE
-    # What was clean before are the guest's programs.
+    # The pages that were clean before belong to the guest's programs.
     clean = two["files"]["nodes"]["0"]["clean"] - two["empty"]["0"]["clean"]
     assert abs(file["nodes"]["0"] * PAGE - clean) < 24 * MIB
     assert file["dirty"] == 0
@@ -147,7 +147,7 @@ def test_after_a_sweep_memory_is_local(two: Seen) -> None:
     size = json.loads(two["check swept"]["out"])["nodes"][0]
     pages = two["allocated swept"]
     assert abs(pages["0"] * PAGE - size["local"]) < CHANCE
-    # How much a node keeps for itself is up to the kernel.
+    # The kernel decides how much memory a node keeps for itself.
     assert share_on(pages, 0) > 0.8 > 0.5 > share_on(two["allocated full"], 0)
 
 
@@ -160,7 +160,7 @@ def test_a_limited_group_stops_the_sweep_and_nobody_is_killed(two: Seen) -> None
     assert swept["killed"] == 0
     assert swept["result"]["status"] == 0
     assert "stopped early: the control group /sys/fs/cgroup/limited" in swept["result"]["err"]
-    # What likwid's sweeper does there.
+    # The result of likwid's sweeper there.
     assert two["likwid in a group"]["killed"] == 1
 
 
@@ -175,8 +175,8 @@ def test_users_evict_their_own_files(two: Seen) -> None:
     freed = two["evicted mine"]
     assert freed["out"] == "freed of 1 files: 40 MiB on node 1\n"
     assert "other users own" in freed["err"]
-    # 100 MiB, written from node 1, but for what lay ready for the CPU elsewhere. What is clean
-    # besides are the guest's programs.
+    # 100 MiB were written from node 1, except for pages that the CPU had from another node. The
+    # other clean pages belong to the guest's programs.
     freed = two["evicted"]
     assert freed["out"].startswith("freed of 1 files: ")
     (mebibytes,) = re.findall(r"([0-9.]+) MiB on node 1", freed["out"])
@@ -187,7 +187,7 @@ def test_users_evict_their_own_files(two: Seen) -> None:
 def test_tmpfs_is_named_and_no_sweep_frees_it(two: Seen) -> None:
     causes = json.loads(two["shared"]["out"])["causes"]
     (cause,) = [cause for cause in causes if cause["what"].startswith("tmpfs")]
-    # The kernel counts in each CPU first, and adds up later.
+    # The kernel first counts for each CPU, and adds the counts up later.
     assert 149 * MIB <= cause["size"] < 160 * MIB
     assert "/run/place/tmpfs (150 MiB)" in cause["fix"]
     (file,) = json.loads(two["shared files"]["out"])
@@ -218,7 +218,7 @@ def test_local_share_falls_when_the_cache_holds_half_the_memory(
     local: Callable[[float, str], float],
 ) -> None:
     assert local(0.0, "first touch") > 0.97
-    # The file fills the first two nodes: what their workers want is elsewhere.
+    # The file fills the first two nodes: pages of their workers are on other nodes.
     assert 0.35 < local(0.5, "first touch") < 0.75
 
 
@@ -232,7 +232,7 @@ def test_pages_come_back_when_the_cache_holds_all_memory(four: Seen) -> None:
         return share_on(pages, 0) + share_on(pages, 1)
 
     assert on_first_two(0.0) == pytest.approx(0.5, abs=0.01)
-    # How far below depends on when the kernel frees cache in the background.
+    # How far this is below 0.5 depends on when the kernel frees cache in the background.
     assert on_first_two(0.5) < 0.42
     # All nodes are equally full, so the kernel frees cache on all of them.
     assert on_first_two(1.0) > on_first_two(0.5) + 0.05

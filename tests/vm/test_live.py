@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running programs are seen where the kernel has them, and moved while they work.
+"""The nodes of running programs are shown as in the kernel, and programs are moved at work.
 
-One boot with two nodes, one with four; live_states.py says what is done there. The program
-living.c asks the kernel itself where its pages are, and checks its data all the time.
-test_live_loops.py has the tests of `tune` and of control groups.
+One boot with two nodes, and one with four; live_states.py has the steps. The program living.c asks
+the kernel itself where its pages are, and checks its data all the time. test_live_loops.py has the
+tests of `tune` and of control groups.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def moved(two: Seen) -> Seen:
 
 
 def by_node(process: Seen, first: int, pages: int) -> dict[int, int]:
-    """The pages of a range of addresses, as `pages --json` has them, of parts inside it."""
+    """The pages by node of the parts inside a range of addresses, from `pages --json`."""
     counts: Counter[int] = Counter()
     for mapping in process["mappings"]:
         for part in mapping["parts"]:

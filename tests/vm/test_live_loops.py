@@ -57,7 +57,7 @@ def test_a_node_that_is_forbidden_in_mid_move_gets_no_more_pages(two: Seen) -> N
     (reason,) = found["not_moved"]
     assert reason == "the node is not allowed (cpuset)"
     assert bytes_moved(step) + found["not_moved"][reason] == found["tried"]
-    # The kernel has moved back those that had arrived.
+    # The kernel has moved back the pages that had arrived.
     assert step["where"]["table"] == [0] * TABLE
     assert step["where"]["anonymous"] == [0] * ANONYMOUS
     assert two["limits"]["refused"]["status"] == 2

@@ -104,9 +104,10 @@ def wait_for_recordings(guest: Future[None], folder: Path) -> None:
 
 
 def closed(before: Trace, plan: Plan, after: Path, name: str) -> Loop:
-    """The loop with what came of the second run, whose threads are where the kernel said.
+    """The loop with the results of the second run; the kernel reported the CPUs of its threads.
 
-    A recording samples where threads are; an emulated processor lets it do so once or twice.
+    A recording samples the CPUs of threads; on an emulated processor, it can do so only once or
+    twice.
     """
     verified = json.loads((after / f"{name}.json").read_text())
     trace = converted(after, name)
@@ -123,9 +124,9 @@ def loop(request: pytest.FixtureRequest, loops: dict[str, Loop]) -> Loop:
 
 
 def predicted_remote_share(loop: Loop, *, moved: bool) -> float:
-    """Of the accesses, if the first run's threads were where the plan has them, and its pages too.
+    """The share of the accesses, if the first run's threads and pages were placed by the plan.
 
-    Not moved, the pages stay where the first run had them.
+    If the pages are not moved, they stay where the first run had them.
     """
     machine = loop.before.info.machine
     nodes = nodes_by_plan(loop.before, loop.plan, machine)

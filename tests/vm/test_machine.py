@@ -23,9 +23,9 @@ def test_the_host_is_the_guest(guest_run: GuestRun) -> None:
 def test_pinned_threads_have_their_cpu_and_its_node(guest_run: GuestRun) -> None:
     threads = guest_run.trace.threads.sort("thread")
     assert threads["thread"].to_list() == list(range(7))
-    # Thread 1 stays on CPU 0 until the end of the process. Thread 2 begins on CPU 1, which does not
-    # show where it works, stays on CPU 2, and ends on CPU 3. Main binds itself to a thread's CPU
-    # before it starts the thread, and to CPU 3 at the end.
+    # Thread 1 stays on CPU 0 until the end of the process. Thread 2 begins on CPU 1, where it does
+    # not work, stays on CPU 2, and ends on CPU 3. Main binds itself to a thread's CPU before it
+    # starts the thread, and to CPU 3 at the end.
     for column in ("cpus", "nodes"):
         assert threads[column].to_list()[1:] == [[0], [2, 3], [0], [1], [2], [3]]
         assert 3 in threads[column].to_list()[0]

@@ -42,7 +42,7 @@ def with_hmat(count: int) -> Firmware:
     )
 
 
-# Asymmetric, as some firmware has it.
+# Asymmetric, like the table of some firmware.
 GUESTS = {
     "2 nodes": (nodes(2, 0, cpus=2), Firmware([[10, 21], [31, 10]])),
     "4 nodes": (nodes(4, 0), Firmware(ring(4))),
@@ -52,7 +52,7 @@ GUESTS = {
 
 @dataclass(frozen=True)
 class Booted:
-    """What was made, what the kernel's files say, what we read, and what the probe said."""
+    """The guest's description, the kernel's files, the machine that we read, the probe's output."""
 
     made: list[GuestNode]
     firmware: Firmware
@@ -146,7 +146,7 @@ def test_hmat_is_read_where_the_kernel_tells_it(booted: Booted) -> None:
     if not booted.firmware.latencies:
         assert all(value is None for row in known for value in row)
         return
-    # The kernel tells each node's best initiators only: its own CPUs.
+    # The kernel reports only the best initiators of each node: its own CPUs.
     for i, node in enumerate(booted.made):
         if node.cpus:
             assert known[i][i] == booted.firmware.latencies[i][i]

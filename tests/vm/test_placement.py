@@ -9,7 +9,7 @@ NODES = 4
 MEMORY_NODE = 4
 WORDS = 512  # in a page
 QUARTERS = {page: page // QUARTER for page in range(PAGES)}
-# The threads that write the quarters; 0 is main, 1 rests, and 2 wanders.
+# The threads that write the quarters; 0 is main, 1 does nothing, and 2 changes its CPU.
 FIRST_WORKER = 3
 WORKERS = {page: FIRST_WORKER + quarter for page, quarter in QUARTERS.items()}
 
@@ -19,7 +19,7 @@ def everywhere(value: int, pages: int = PAGES) -> dict[int, int]:
 
 
 def told_by_kernel(run: GuestRun, array: str) -> dict[int, int]:
-    """What the program asked about its own pages, without errors."""
+    """The nodes of pages that the kernel reported to the program, without errors."""
     return {page: node for page, node in enumerate(run.kernel_nodes[array]) if node >= 0}
 
 

@@ -46,7 +46,7 @@ WAVE = ("wave.vx", "wave.vy", "wave.sxx", "wave.lambda", "wave.buoyancy")
 
 @dataclass(frozen=True)
 class Run:
-    """A guest, and what came of each job there."""
+    """A guest, and the result of each job in it."""
 
     nodes: list[GuestNode]
     folder: Path
@@ -128,8 +128,7 @@ def example_plan(nodes: list[GuestNode], names: tuple[str, ...], program: str) -
         threads=(ThreadRule(cpus, order=f"0-{len(cpus) - 1}"),),
         structures=tuple(parted(name, len(nodes)) for name in names),
         program=program,
-        # Guests have more CPUs than the machine that emulates them, so spinning threads block
-        # others.
+        # A guest has more CPUs than the emulating machine, so threads that spin block the others.
         environment={"OMP_WAIT_POLICY": "passive"},
     )
 
@@ -217,7 +216,7 @@ def test_variables_are_divided_too(run: Run, variable: str) -> None:
     pages = run.pages(variable)
     wanted = Counter(wanted_parts(len(run.nodes)))
     assert sorted(pages[1:-1]) == pages[1:-1]
-    # They do not begin at a page's start: the pages at the ends are their neighbours' too.
+    # They do not begin at the start of a page, so their neighbours also use the pages at the ends.
     differences = [abs(Counter(pages)[node] - wanted[node]) for node in range(len(run.nodes))]
     assert max(differences) <= 2
 

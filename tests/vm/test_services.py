@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Services answer rightly while `numascape move` moves their memory: Python, Java, PostgreSQL.
+"""Services in Python and Java, and PostgreSQL, answer correctly while their memory moves.
 
-One boot with two nodes; service_states.py says what is done there.
+One boot with two nodes; service_states.py has the steps.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_no_transaction_fails_while_shared_buffers_move(services: Seen) -> None:
 
 
 def test_shared_buffers_are_interleaved_whole(services: Seen) -> None:
-    """Also the pages that the server's first process, which is named, never touched."""
+    """This includes pages that the server's first process, which is named, never touched."""
     last, checked = services["postgres"]["interleaved"], services["postgres"]["checked"]
     assert last["not_moved"] == {}
     assert last["verified"] == last["to_move"]

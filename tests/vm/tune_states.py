@@ -33,7 +33,7 @@ def tuned_whole(program: Path) -> dict[str, Any]:
     """The verb itself: it observes, plans, measures, moves, measures and observes again.
 
     The threads are on node 1, all pages on node 0, and the file is small, so that most accesses are
-    to pages that can move. There surely is something to move then.
+    to pages that can move. So there certainly is memory to move.
     """
     write_model(Path("small.gguf"), 1)
     # It works nearly all the time, so that one second has enough samples.
@@ -55,9 +55,9 @@ def tuned_whole(program: Path) -> dict[str, Any]:
 
 
 def tuned(program: Path, model: Path) -> dict[str, Any]:
-    """The part of `tune` that changes the program: move, measure, and take back what got worse.
+    """The part of `tune` that changes the program: move, measure, and move back if it got worse.
 
-    What it moves is given, so that each page is known.
+    The pages to move are given, so each of them is known.
     """
     seen: dict[str, Any] = {}
     with living(program, model) as running:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest: a running program is watched by DAMON, the kernel's monitor of accesses."""
+"""In a guest: DAMON, the kernel's monitor of accesses, observes a running program."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_a_file_that_is_no_document_is_not_used(job: Path, text: str) -> None:
 
 
 def test_a_part_whose_tables_changed_is_summed_up_again(job: Path, computed: JobTables) -> None:
-    """Change the sums, so that the damage is detected."""
+    """The changed part is read again, so its damage is found."""
     assert analyse_job(job).tables.equals(computed)
     (job / "rank=2" / "accesses.parquet").write_bytes(b"damaged")
     analysed = analyse_job(job)

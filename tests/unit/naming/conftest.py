@@ -23,14 +23,14 @@ Compile = Callable[..., Path]
 
 @dataclass(frozen=True)
 class Run:
-    """What the preloaded log says of a program's large allocations."""
+    """A program's large allocations, as the preloaded library logged them."""
 
     symbols: Symbols
-    stacks: list[tuple[int, list[Frame]]]  # (bytes, frames innermost first) in order
+    stacks: list[tuple[int, list[Frame]]]  # (bytes, frames with the innermost first), in order
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that compile: compile_program does, for all that run what they compiled."""
+    """Mark the tests that compile programs: all that use the fixture compile_program."""
     for item in items:
         if "compile_program" in getattr(item, "fixturenames", ()):
             item.add_marker("compiler")
@@ -76,7 +76,7 @@ def modules_in(mappings: list[str]) -> list[Module]:
 
 
 def load_bias(path: Path, start: int) -> int:
-    """0 for a program at a fixed address (ET_EXEC), else where the file's address 0 lies."""
+    """0 for a program at a fixed address (ET_EXEC), else the place of the file's address 0."""
     with path.open("rb") as file:
         elf_type = int.from_bytes(file.read(18)[16:18], "little")
     return 0 if elf_type == 2 else start

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notes of numascape-cc name allocations like their sources do, also without these."""
+"""The notes of numascape-cc give the same names as the sources, also if these are missing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_allocation_gets_its_name(file, flags, least, tmp_path, run_with_l
     without = given_names(run_with_log(program))
     others = [name for size in given if without[size] != given[size] for name in without[size]]
     assert len(others) < len(given) / 3
-    # What the compiler does not say is its function and line, or the member of an object.
+    # Without a note, the name is the function and line, or the member of an object.
     assert all(re.fullmatch(r"[\w:]+\+\d+|v[xyz]", name) for name in others), others
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code addresses become functions and lines; damaged files become symbols or addresses."""
+"""Code addresses become functions and lines; with damaged files, only symbols or addresses."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables with static storage lie where the running program says they do."""
+"""Variables with static storage have the addresses that the running program prints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @pytest.fixture
 def variables(modules_of):
-    """Run a program; what it prints of its variables, and what its file says of them."""
+    """Run a program; return the variables that it prints, and those that its file has."""
 
     def run(program: Path, **environment: str):
         output = subprocess.run(
@@ -33,7 +33,7 @@ def variables(modules_of):
 
 
 def named(found) -> dict[str, tuple[int, int]]:
-    """By name as the programs print it: `function.variable` for a function's own."""
+    """The variables by the names that the programs print: `function.variable` for local statics."""
     by_name = {}
     for variable in found:
         scope = f"{variable.function}." if variable.function else ""
@@ -79,7 +79,7 @@ def test_variables_of_a_shared_library(compile_program, variables):
     library = compile_program(PROGRAMS / "library.c", flags=LIBRARY_FLAGS, name="lib1.so")
     program = compile_program(PROGRAMS / "variables.c", library, flags="-O2 -g -Wl,-rpath,$ORIGIN")
     printed, found = variables(program)
-    # The program holds a copy of a library's variable that it names (copy relocation).
+    # If the program uses a variable of a library, it has a copy of it (copy relocation).
     assert named(v for v in found if v.module == str(program)).items() >= printed.items()
     hidden = [v for v in found if v.name == "hidden"]
     assert [(v.module, v.size) for v in hidden] == [(str(library), 32 * 8)]

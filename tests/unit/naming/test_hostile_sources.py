@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source files are not trusted: with any content, naming returns with a name."""
+"""Source files are not trusted: with any content, naming returns a name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call stacks of interpreters, as symbols give them."""
+"""Names for call stacks of interpreters, with the functions that symbols give."""
 
 from __future__ import annotations
 

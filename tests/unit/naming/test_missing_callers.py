@@ -26,7 +26,7 @@ RETURNS = "double *fill(int n) {\n  double *made = new double[n];\n  return made
 
 
 def name_of(folder: Path, text: str, *callers: AnyFrame) -> str:
-    """The name of what `new` in line 2 allocates."""
+    """The name of the memory that `new` in line 2 allocates."""
     file = folder / "program.cpp"
     file.write_text(text)
     column = text.splitlines()[1].index("new") + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of instructions, against what CPython itself says of its code objects."""
+"""The places of instructions agree with those that CPython gives for its code objects."""
 
 from __future__ import annotations
 

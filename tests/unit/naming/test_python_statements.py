@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variable that a Python statement gives its memory to."""
+"""The variable to which a Python statement assigns its memory."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_what_a_library_keeps_has_the_name_of_the_call(
     program.write_text(source)
     frames = []
     for number, (text, function) in enumerate(inside):
-        # The same expression is in several functions: the others get another argument.
+        # The expression is in several functions: the other ones get another argument.
         lines = LIBRARY_SOURCE
         if number > 0:
             lines = "\n" * LIBRARY_SOURCE.split(f"def {function}(")[0].count("\n")

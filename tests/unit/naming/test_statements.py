@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single statements: the name that the result of the call at `@` goes to."""
+"""Single statements: the name to which the result of the call at `@` is assigned."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_cpp(statement, name, tmp_path):
         ("items_(@make(n)), size_(n)", "items_"),
         ("size_(n), cells_(@make(n))", "cells_"),
         ("Base(@make(n)), size_(n)", "Base()"),
-        ("Base(n), size_(@make(n))", "Shop::Shop+5"),  # gcc's place for what the base is given
+        ("Base(n), size_(@make(n))", "Shop::Shop+5"),  # gcc's place for arguments of the base
     ],
 )
 def test_what_a_constructor_initialises(initialised, name, tmp_path):
@@ -343,7 +343,7 @@ ONE_CALL = [pair for pair in C if pair[0].count("alloc(") == 1 and "free(" not i
 
 @pytest.mark.parametrize(("statement", "name"), ONE_CALL)
 def test_c_without_columns(statement, name, tmp_path):
-    """As compiled with -gno-column-info: enough where a line holds one allocation."""
+    """Names without columns (-gno-column-info), which is enough for one allocation in a line."""
     heading = "void f(struct grid *grid, int n) {\n  int i = 0;\n  double *A, *B;"
     assert name_of(tmp_path, ".c", heading, statement, "}", False) == name
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was read from a file is kept, and used only where it is what the file says now."""
+"""Data that was read from a file is kept, and used only while the file is unchanged."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _address_of_work(library: Path) -> int:
 
 
 def what_is_read(library: Path, cache: Path | None, at: int = _LOADED) -> list[object]:
-    """All that Symbols says of the library, in addresses of its file."""
+    """All data that Symbols has about the library, in addresses of its file."""
     symbols = Symbols(
         [Module(str(library), at, at + (1 << 20), at)], "" if cache is None else str(cache)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which thread runs where in a run, and what the placer is told."""
+"""The CPUs of threads in a run, and the data for the placer."""
 
 from __future__ import annotations
 
@@ -120,4 +120,4 @@ def test_a_mask_of_cpus_has_words_of_64() -> None:
         return len(compile_plan(plan, host, 0, Path("/s"), Path("/f"), False).content)
 
     assert length(62) == length(63)
-    assert length(64) == length(127) == length(63) + 2 * 8  # of the host and of the rule
+    assert length(64) == length(127) == length(63) + 2 * 8  # nodes of the host and of the rule

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which calls we end as the program did; nothing is really sent."""
+"""Numascape ends in the same way as the program; no signal is really sent."""
 
 from __future__ import annotations
 

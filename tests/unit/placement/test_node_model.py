@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a machine for placement decisions, in numbers that can be worked out by hand."""
+"""The nodes of a machine for placement decisions, compared with results by hand."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_local_lines_on_all_controllers_take_one_unit_of_time() -> None:
     # Waiting and load are 1 and 1/2 of each line: two nodes serve what 4 threads use.
     spread = two.seconds(traffic([[50, 0], [0, 50]]), 4)
     assert spread == pytest.approx((1 + 0.5**4) ** 0.25)
-    # On one node: its controller serves all, for four threads of four cores.
+    # On one node, its controller serves all lines, for four threads on four cores.
     assert two.seconds(traffic([[100, 0], [0, 0]]), 4) == pytest.approx(2**0.25)
     assert two.seconds(traffic([[0, 100], [0, 0]]), 4) == pytest.approx((2**4 + 1) ** 0.25)
     # Threads of both nodes use the memory of the first one.
     assert two.seconds(traffic([[50, 0], [50, 0]]), 4) == pytest.approx((1.5**4 + 1) ** 0.25)
-    # Eight threads at most: the machine has no more cores.
+    # At most eight threads work: the machine has no more cores.
     assert two.seconds(traffic([[100, 0], [0, 0]]), 99) == pytest.approx((1 + 2**4) ** 0.25)
     # While one thread works, a controller has one core of four to serve.
     alone = two.seconds(traffic([[0, 0], [0, 0]], [[100, 0], [0, 0]]), 8)
@@ -68,10 +68,10 @@ def test_bytes_that_do_not_fit_go_to_the_nearest_node_of_their_threads() -> None
     assert found.spilled(np.array([4.0, 0.0, 0.0]), room)[0].tolist() == [0.25, 0.0, 0.75]
     room = np.array([9.0, 1.0, 9.0])
     assert found.spilled(np.array([0.0, 4.0, 0.0]), room)[1].tolist() == [0.75, 0.25, 0.0]
-    # All threads can have lines there: the nearest is the one that none is far from.
+    # All threads may have lines there: the nearest node is the one that is far from no thread.
     room = np.array([9.0, 9.0, 1.0])
     assert found.spilled(np.array([0.0, 0.0, 4.0]), room)[2].tolist() == [0.75, 0.0, 0.25]
-    # What fits nowhere stays.
+    # Memory that fits on no other node stays.
     room = np.array([1.0, 1.0, 1.0])
     assert found.spilled(np.array([4.0, 0.0, 0.0]), room)[0].tolist() == [0.5, 0.25, 0.25]
     assert found.spilled(np.array([0.0, 1.0, 0.0]), room).tolist() == np.eye(3).tolist()
@@ -93,11 +93,11 @@ def test_what_does_not_fit_goes_to_the_nearest_node_with_room() -> None:
     nodes = model([0, 0, 0], [1, 1, 1])
     nodes.factor[0] = [1.0, 3.0, 2.0]
     shares = nodes.spilled(np.array([100.0, 10.0, 0.0]), np.array([40.0, 30.0, 50.0]))
-    # 60 too many: 50 to node 2, which is nearer, and 10 to node 1, of which 20 are free.
+    # 60 are too many: 50 go to node 2, which is nearer, and 10 to node 1, which has 20 free.
     assert shares.tolist() == [[0.4, 0.1, 0.5], [0, 1, 0], [0, 0, 1]]
     full = nodes.spilled(np.array([100.0, 0.0, 0.0]), np.array([40.0, -1.0, 0.0]))
     assert full[0].tolist() == pytest.approx([1.0, 0, 0])
-    # Exactly full is not too full.
+    # A node that is exactly full is not too full.
     assert nodes.spilled(np.array([40.0, 0, 0]), np.array([40.0, 0, 9]))[0].tolist() == [1, 0, 0]
 
 

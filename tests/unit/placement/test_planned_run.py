@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is prepared for a program under a plan, and how it ends."""
+"""The preparations for a program under a plan, and the end of the run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_library_comes_before_others_by_a_path_without_separators(
 
 
 class Prepared:
-    """What a run does with the plan, without starting anything."""
+    """The preparations of a run under the plan; no program is started."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
         self.command: list[str] = []

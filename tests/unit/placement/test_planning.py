@@ -64,7 +64,7 @@ class Program(Pattern):
         return np.arange(PAGES) * self.threads // PAGES
 
     def array(self, name: str, thread: Any, toucher: Any, times: int = 50, **columns: Any) -> None:
-        """Each page is used by its `thread` (rows: several) and touched by `toucher` first."""
+        """Each page is used by its `thread` (rows: by several), and first touched by `toucher`."""
         number = self.structure(name, PAGES, **columns)
         for instance in range(columns.get("instances", 1)):
             page = np.arange(PAGES)
@@ -102,7 +102,7 @@ def node_of_threads(plan: Plan, there: Machine) -> dict[int, int]:
 
 
 def bytes_by_node(trace: Trace, plan: Plan, there: Machine) -> dict[int, float]:
-    """What the plan puts on each node, as predictions place it."""
+    """The pages that the plan puts on each node, as predictions place them."""
     placed = placed_by_plan(trace, plan, there)
     return {
         int(node): float(share) * PAGE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Divisions into contiguous parts, compared with trying them all."""
+"""Divisions into contiguous parts, compared with an exhaustive search."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_there_are_no_more_parts_than_allowed() -> None:
 
 
 def test_a_node_that_is_too_small_gets_the_part_that_loses_least() -> None:
-    # Node 0 is best everywhere, at the beginning by far.
+    # Node 0 is best everywhere; at the beginning, it is best by far.
     gain = np.linspace(10.0, 1.0, 100)
     cost = np.stack([np.zeros(100), gain], axis=1)
     size = np.full(100, 5.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which programs can have a library preloaded: by their headers and rights."""
+"""The headers and rights of a program decide whether a library can be preloaded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_dynamically_linked_program_can(tmp_path: Path) -> None:
     [
         (elf(1, 2, 6), "is linked statically"),
         (elf(), "is linked statically"),
-        # The kind is the first number of a header, and not any other.
+        # The kind is the first number of a header.
         (elf(1)[:-4] + struct.pack("<I", 3), "is linked statically"),
         (elf(3, machine=183), "is for another kind of processor"),
         (elf(3, form=b"\x01\x01"), "is for another kind of processor"),

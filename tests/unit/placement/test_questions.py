@@ -101,7 +101,7 @@ def test_questions_of_random_bytes_get_an_answer_or_none(resolver: Resolver) -> 
 
 
 def asked(path: Path, content: bytes) -> bytes:
-    """What the socket answers, or nothing."""
+    """The answer of the socket, or nothing."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
         with suppress(ConnectionError):

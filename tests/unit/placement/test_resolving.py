@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rule of a plan an allocation or a variable has, by its names."""
+"""The rule of a plan for an allocation or a variable, found by its names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rule(**fields: Any) -> StructureRule:
 
 
 def resolver(*rules: StructureRule, **variables: Any) -> Resolver:
-    """Of a program whose variables are `variables`: by name, their address and size."""
+    """The module of a program with `variables`: the address and size by name."""
     made: Any = Resolver(rules)
     found = [
         SimpleNamespace(name=name, function="", file="/src/a.c", line=3, address=at, size=size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simpler placement is chosen if it is about as fast for the structure's part of the traffic."""
+"""A simpler placement is chosen if it is nearly as fast for the traffic of the structure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The candidate placements of one structure, in numbers that can be worked out by hand."""
+"""The candidate placements of one structure, compared with results by hand."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_parts_lie_on_the_nodes_that_use_them() -> None:
 
 
 def test_parts_must_save_a_tenth_of_what_interleaving_costs() -> None:
-    # Interleaving has half of all lines far away: 10 of 20. Parts have the smaller half.
+    # With interleaving, half of all lines are far away: 10 of 20. With parts, the smaller half.
     assert "parts" in made(use([[5.5, 4.5], [4.5, 5.5]]))  # 9, just nine tenths
     assert "parts" not in made(use([[5.4, 4.6], [4.6, 5.4]]))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which threads use which parts of structures, in tables that are written by hand."""
+"""The threads that use each part of a structure, in tables that are written by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def demand(*accesses: list[float]) -> Any:
 def test_a_thread_works_from_a_twentieth_of_the_busiest() -> None:
     together, nearly = [100.0, 6.0], [100.0, 5.0]
     assert structure_use.working_accesses(demand(together, nearly)).tolist() == together
-    # Where in all phases one works alone, all count.
+    # If one thread works alone in all phases, all phases count.
     assert structure_use.working_accesses(demand(nearly, nearly)).tolist() == [200.0, 10.0]
 
 
@@ -40,7 +40,7 @@ def test_pages_have_their_lines_and_first_toucher() -> None:
     trace = trace_of([(0, 0, 64, 0), (0, 1, 32, 0), (1, 1, 9, 0)], 2, first_touch=[(0, 1)])
     rows = structure_use.page_uses(trace, demand_of(trace, speeds_of(machine_of(1))))
     found = rows.sort("page", "thread").select("page", "thread", "serial", "lines", "toucher")
-    # Nobody is known to have touched page 1: its user counts.
+    # The first toucher of page 1 is not known: its user counts instead.
     assert found.rows() == [(0, 0, 0, 64, 1), (0, 1, 0, 32, 1), (1, 1, 0, 9, 1)]
     assert structure_use.evenly_working(rows) == pytest.approx((64 + 41) / 64)
     assert structure_use.evenly_working(rows.clear()) == 1.0
@@ -62,7 +62,7 @@ def test_blocks_at_the_same_addresses_are_the_same_memory() -> None:
     trace: Any = SimpleNamespace(instances=table)
     shares = structure_use._live_shares(trace, pl.DataFrame({"structure": [0]}))
     assert shares == {0: pytest.approx((150 + 50) / (100 + 100 + 50 + 10))}
-    # Of blocks without a size nothing is known.
+    # Nothing is known about blocks without a size.
     trace.instances = table.filter(pl.col("size") == 0)
     assert structure_use._live_shares(trace, pl.DataFrame({"structure": [0]})) == {}
 
@@ -147,7 +147,7 @@ def test_a_thread_that_waits_is_near_those_with_whom_it_shares() -> None:
         assert made.busy.tolist() == [False, True, True, True, True]
         assert made.nodes[1] == made.nodes[2] != made.nodes[3] == made.nodes[4] == made.nodes[0]
         assert set(made.nodes.tolist()) == {4, 6}
-    # A fifth of the mean is work.
+    # A thread with a fifth of the mean works.
     use = uses((0, 0, 0, 1.0), (0, 1, 0, 1.0))
     busy = possible_groups([use], np.arange(2), np.array([2.0, 18.0]), 2, target, np.array([4, 6]))
     assert busy[0].busy.tolist() == [True, True]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces and machines with chosen numbers, as the predictions' functions read them."""
+"""Constructed traces and machines, in the form that the functions of predictions read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def machine_of(
     first: int = 0,
     without_cpus: tuple[int, ...] = (),
 ) -> Machine:
-    """Equal nodes numbered from `first`, alike far from each other; no latency under load."""
+    """Equal nodes numbered from `first`, with equal distances; latency does not grow under load."""
     places = range(nodes)
 
     def matrix(own: float, other: float) -> tuple[tuple[float, ...], ...]:
@@ -131,6 +131,6 @@ def nodes(*numbers: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 
 
 def share_of(frame: pl.DataFrame, page: int) -> dict[int, float]:
-    """On which nodes a page is."""
+    """The probability of each node for a page."""
     mine = frame.filter(pl.col("page") == page)
     return dict(zip(mine["node"].to_list(), mine["share"].to_list(), strict=True))

@@ -19,7 +19,7 @@ from numascape.prediction.load import RunPlacement
 from numascape.trace import Trace
 from unit.prediction.made_up import machine_of, nodes, share_of, trace_of
 
-# One walk through memory takes a second, and begins at once.
+# One scan of the memory takes a second, and begins immediately.
 KERNEL = BalancingKernel(scan_delay_s=0.0, scan_bytes_per_s=4096.0, fault_s=1.0, move_s=10.0)
 
 
@@ -46,7 +46,7 @@ def test_nothing_moves_before_the_first_walk() -> None:
 def test_a_private_page_moves_at_its_first_fault() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
     moved = balanced(trace, machine_of(2), nodes(0, 1), 1.0, kernel=KERNEL)
-    # On the mean of the walk half of its pages have been visited.
+    # On average over the scan, half of its pages have been visited.
     assert share_of(moved.pages, 0) == pytest.approx({0: 0.5, 1: 0.5})
     # A fault and a move, by two threads.
     assert moved.thread_seconds == pytest.approx(11.0 / 2)
@@ -57,7 +57,7 @@ def test_a_private_page_moves_at_its_first_fault() -> None:
 def test_a_shared_page_goes_by_each_fault_of_the_first_walk() -> None:
     trace = trace_of([(0, 0, 1, 0), (0, 1, 2, 1)], 2, first_touch=[(0, 0)])
     moved = balanced(trace, machine_of(2), nodes(0, 1), 1.0, kernel=KERNEL)
-    # In proportion to the accesses, 3/4, and on the mean of the walk half of it.
+    # In proportion to the accesses: 3/4; on average over the scan, half of this.
     assert share_of(moved.pages, 0)[1] == pytest.approx(0.375)
 
 
@@ -65,7 +65,7 @@ def test_a_shared_page_goes_by_two_faults_in_a_row_after_the_first_walk() -> Non
     # Node 1 makes three quarters of the accesses.
     trace = trace_of([(0, 0, 1, 0), (0, 1, 2, 1)], 2)
     moved = balanced(trace, machine_of(2), nodes(0, 1), 1e6, kernel=KERNEL)
-    # In the long run in proportion to the squares: 9/16 over 9/16 + 1/16.
+    # Later in proportion to the squares: 9/16 over 9/16 + 1/16.
     assert share_of(moved.pages, 0)[1] == pytest.approx(0.9, abs=1e-3)
 
 
@@ -81,7 +81,7 @@ def test_a_larger_run_is_walked_through_more_slowly() -> None:
         trace, machine_of(2), nodes(0, 1), 1.0, kernel=KERNEL, resident_bytes=4 * 4096.0
     )
     assert large.passes == pytest.approx(0.25)
-    # A quarter visited at the end, an eighth on the mean; four pages for each of the trace's.
+    # A quarter is visited at the end, an eighth on average; each page of the trace stands for four.
     assert share_of(large.pages, 0)[1] == pytest.approx(0.125)
     assert large.thread_seconds == pytest.approx(11.0 / 2)
 
@@ -96,18 +96,18 @@ def test_linux_3_13_hardly_moves_shared_pages_again() -> None:
         balanced(trace, machine_of(2), nodes(0, 1), 1000.0, kernel=kernel).thread_seconds
         for kernel in (old, new)
     ]
-    # Alike: after another node's fault only a thread's own faults in a row move a page, and those
-    # of another thread of its node, of which there is none here.
+    # The same: after a fault of another node, a page moves only by successive faults of one thread,
+    # or by those of another thread of its node, which does not exist here.
     assert costs[0] == pytest.approx(costs[1])
-    # Two threads of each node: half of the faults in a row of one node are of another thread.
+    # With two threads on each node, half of the successive faults of a node are of another thread.
     accesses = [(0, thread, 1, 0) for thread in range(4)]
     trace = trace_of(accesses, 4)
     moves = [
         balanced(trace, machine_of(2), nodes(0, 0, 1, 1), 2.0, kernel=kernel)
         for kernel in (old, new)
     ]
-    # The first walk moves the page with probability 1/2. In the second, a fault finds the one
-    # before on its node with 1/2; by the same thread 1/4, of which half move it.
+    # The first scan moves the page with probability 1/2. In the second, the fault before was on the
+    # same node with probability 1/2, and by the same thread with 1/4; half of these move it.
     passing = (1 / 3) ** 16
     second = [4 * (1 / 4) * (1 / 4 + 1 / 4 * free) / 2 for free in (passing, 1.0)]
     assert [4 * found.thread_seconds for found in moves] == pytest.approx(
@@ -133,11 +133,12 @@ def test_a_fault_waits_for_lines_that_other_threads_had() -> None:
         found = balanced(trace, machine, nodes(*places), float(len(places)), kernel=kernel)
         return found.thread_seconds
 
-    # Each of a thread's faults waits for four lines. One thread alone has them all.
+    # Each fault of a thread waits for four lines. A thread that works alone has all of them.
     assert cost(0) == 0.0
-    # Half of the lines were the other's, whose node is either with the same probability...
+    # Half of the lines were those of the other thread, which is on either node with probability 1/2
+    # ...
     assert cost(0, 1) == pytest.approx(4 * 0.5 * 150e-9)
-    # ... or surely this one.
+    # ... or certainly on this one.
     assert cost(0, 0) == pytest.approx(4 * 0.5 * 100e-9)
     # A thread without a node is on both: 3/4 of all faults are on node 0.
     assert cost(0, -1) == pytest.approx(4 * 0.5 * (10 / 16 * 100e-9 + 6 / 16 * 200e-9))
@@ -157,7 +158,7 @@ def test_the_kernel_waits_before_its_first_walk() -> None:
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
     late = replace(KERNEL, scan_delay_s=2.0)
     moved = balanced(trace, machine_of(2), nodes(0, 1), 4.0, kernel=late)
-    # Two seconds as touched, one of walking, one where it is used.
+    # Two seconds where it was touched, one second of the scan, one second where it is used.
     assert share_of(moved.pages, 0) == pytest.approx({0: 2.5 / 4, 1: 1.5 / 4})
     assert moved.passes == pytest.approx(1.0 + 1.0 / 1.3)  # all faults are local then
 
@@ -167,12 +168,12 @@ def test_walks_take_a_second_at_least() -> None:
     fast = replace(KERNEL, scan_bytes_per_s=1e12)
     moved = balanced(trace, machine_of(2), nodes(0, 1), 0.5, kernel=fast)
     assert moved.passes == pytest.approx(0.5)
-    # Half of the pages are visited at the end; the mean over the time is a quarter.
+    # Half of the pages are visited at the end; the average over the time is a quarter.
     assert share_of(moved.pages, 0)[1] == pytest.approx(0.25)
 
 
 def test_walks_become_slower_when_faults_are_local() -> None:
-    """From seven local faults of ten the period grows, by a tenth at least, up to its longest."""
+    """If seven of ten faults are local, the period grows by a tenth or more, up to its maximum."""
     trace = trace_of([(0, 0, 10, 0)], 1)
     machine, where = machine_of(2), nodes(0)
     # All faults are local: 1, 1.3, 1.69, ... seconds.
@@ -197,10 +198,10 @@ def test_nothing_is_modelled_of_a_run_without_time() -> None:
 
 
 def test_the_defaults_are_those_of_the_kernel() -> None:
-    """As docs/prediction.md has them: a second before the first walk, 1 to 60 s, 2560 MiB/s."""
+    """The values in docs/prediction.md: a second before the first scan, 1 to 60 s, 2560 MiB/s."""
     trace = trace_of([(0, 1, 10, 0)], 2, first_touch=[(0, 0)])
     moved = balanced(trace, machine_of(2), nodes(0, 1), 3.0, resident_bytes=2 * 2560.0 * (1 << 20))
-    # After one second a walk of two begins.
+    # After one second, a scan of two seconds begins.
     assert moved.passes == pytest.approx(1.0)
     assert share_of(moved.pages, 0)[1] == pytest.approx(1.0 / 3)
     pages = 2 * 2560 * 256

@@ -44,7 +44,7 @@ def test_a_copy_on_each_node_is_read_there_and_costs_its_memory() -> None:
     placed = first_touch(trace, machine, where)
     far = predict(trace, speeds, RunPlacement(placed, where))
     near = predict(trace, speeds, RunPlacement(placed, where, copied=[0]), reference=far)
-    # Thread 1 waits 100 ns for 10 lines instead of 200; a page is copied at 4 GB/s each way.
+    # Thread 1 waits 100 ns for 10 lines instead of 200 ns; a page is read and written at 4 GB/s.
     assert far.seconds == pytest.approx(640_000 * 200e-9 / 10)
     assert near.seconds == pytest.approx(640_000 * 100e-9 / 10 + 2 * 4096 / 4e9)
     assert (near.remote_share, near.remote_accesses, near.extra_bytes) == (0.0, 0.0, 4096)
@@ -58,7 +58,7 @@ def test_what_is_written_goes_to_every_copy() -> None:
     demand = demand_of(trace, speeds_of(machine))
     placed = first_touch(trace, machine, nodes(1))
     found = predict(demand, machine, RunPlacement(placed, nodes(1), copied=[0]))
-    # Read here, and written back here and on both others.
+    # It is read here, and written back here and on both other nodes.
     assert found.traffic.tolist() == [
         *([0.0] * 4, [4096.0, 8192.0, 4096.0, 0.0], [0.0] * 4, [0.0] * 4)
     ]
@@ -80,7 +80,7 @@ def test_a_run_without_accesses_has_nothing_to_copy() -> None:
 
 @pytest.mark.parametrize(("others", "worth"), [(99 * 1000, [0]), (99 * 1000 + 1, [])])
 def test_a_hundredth_of_the_accesses_is_worth_copying(others: int, worth: list[int]) -> None:
-    """Structure 1 has the others, by one thread."""
+    """One thread makes the other accesses, to structure 1."""
     trace: Any = trace_of([(0, 0, 500, 0), (0, 1, 500, 0), (0, 0, others, 0)], 2)
     owner = pl.Series("structure", [0, 0, 1], pl.UInt32)
     trace.accesses = trace.accesses.with_columns(owner)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory traffic of a trace, by hand: which lines come, come again, and go back."""
+"""The memory traffic of a trace, compared with results by hand: lines from and to memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def speeds(shared: float = 0.0, private: float = 0.0, sharers: int = 1, cpus: in
 
 
 def test_threads_share_a_cache_as_its_cpus_do() -> None:
-    # A cache of eight CPUs, and as many threads as half of them: each cache has four threads.
+    # Each cache has eight CPUs. There are half as many threads as CPUs: four for each cache.
     assert cache_share(speeds(1000.0, 10.0, sharers=8, cpus=16), 8) == 1000 / 4 + 10
     assert cache_share(speeds(1000.0, 10.0, sharers=8, cpus=16), 16) == 1000 / 8 + 10
     assert cache_share(speeds(1000.0, 10.0, sharers=8, cpus=16), 1) == 1000 + 10
@@ -34,14 +34,14 @@ def test_threads_share_a_cache_as_its_cpus_do() -> None:
 def test_a_page_of_few_accesses_has_few_lines() -> None:
     demand = demand_of(trace_of([(0, 0, 3, 0), (1, 0, 60, 4), (2, 0, 40, 60)], 1), speeds(1e9))
     assert demand.lines.tolist() == [3.0, 64.0, 64.0]
-    # Written lines go back: in part where reads are more, and all where they are not.
+    # Written lines go back: a part of them if there are more reads than writes, otherwise all.
     assert (demand.moved - demand.lines).tolist() == pytest.approx([0.0, 64 * 4 / 60, 64.0])
     assert demand.accesses.tolist() == [[167.0]]
     assert demand.counts.tolist() == [3.0, 64.0, 100.0]
 
 
 def test_what_exceeds_the_cache_comes_in_each_repetition() -> None:
-    # Four pages, and a cache for one of them: three quarters come in each of two repetitions.
+    # Four pages, and a cache for one page: three quarters are fetched in each of two repetitions.
     rows = [(page, 0, 160, 0) for page in range(4)]
     demand = demand_of(trace_of(rows, 1, repetitions=2), speeds(4096.0))
     # At least 2 * 64 * 3/4 lines; a line for eight of 160 accesses would be less.

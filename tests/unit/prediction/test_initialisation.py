@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which writes are a serial initialisation, and who would make them in parallel."""
+"""The writes of a serial initialisation, and the threads that would make them in parallel."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_first_touch_is_serial_from_four_fifths_of_the_pages(own: int, serial:
     touched = [(page, 0 if page < own else 1) for page in range(10)]
     trace = trace_of(accesses, 2, first_touch=touched)
     assert (with_initialisation(trace) is not trace) is serial
-    # Then it is all that this thread writes, also to the pages of the others.
+    # Then all writes of this thread count, also those to pages of the others.
     assert initial(trace) == ([(page, 0) for page in range(10)] if serial else [])
 
 
@@ -69,7 +69,7 @@ def test_accesses_in_a_parallel_region_are_work(phase: int, moved: list[tuple[in
 
 
 def moved_to(accesses: list[tuple[int, int, int, int]]) -> dict[int, int]:
-    """By page, the thread that makes its initialisation after the change."""
+    """The thread that initialises each page after the change."""
     trace = with_initialisation(trace_of(accesses, 3, first_touch=[(p, 0) for p in range(4)]))
     demand = demand_of(trace, speeds_of(machine_of(2)))
     after = initialised_by_users(demand, [0], 1)

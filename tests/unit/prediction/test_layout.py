@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where threads run: laid out by a rule, as seen, by a plan, or by a map."""
+"""The nodes of threads: by a rule, as seen in the run, by a plan, or by a map."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_thread_that_was_seen_on_one_node_is_there() -> None:
     seen = pl.Series([[1], [0, 1], [], [0, 0]], dtype=pl.List(pl.UInt32))
     trace.__dict__["threads"] = trace.threads.with_columns(nodes=seen)
     assert observed_nodes(trace, machine_of(2)).tolist() == [1, -1, -1, 0]
-    # Of a machine with other nodes the trace says nothing.
+    # The trace says nothing about a machine with other nodes.
     assert observed_nodes(trace, machine_of(2, first=3)).tolist() == [3, 3, 4, 4]
 
 

@@ -26,7 +26,7 @@ ROWS = st.lists(
 )
 WHERE = st.lists(st.integers(-1, 2), min_size=4, max_size=4)
 FEW = settings(max_examples=25, deadline=None)
-# Reads only, and no time for accesses: seconds are memory's alone.
+# There are only reads, and accesses take no time: all seconds are those of memory.
 READS = 1_000_000
 
 
@@ -35,7 +35,7 @@ def idle(machine: Machine) -> Speeds:
 
 
 def one_page(*threads: int, lines: int = READS) -> Trace:
-    """Page 0, touched first by thread 0, of which each thread reads so many lines."""
+    """Page 0, touched first by thread 0; each thread reads its number of lines from it."""
     return trace_of(
         [(0, thread, lines, 0) for thread in threads],
         1 + max(threads),
@@ -99,7 +99,7 @@ def test_a_narrow_link_is_the_limit() -> None:
 def test_written_lines_go_both_ways() -> None:
     machine = machine_of(1)
     counted = trace_of([(0, 0, 0, 64)], 1, lines=[64])
-    # Without counts: what is read more often than written goes back in part.
+    # Without counts, only a part of the lines that are read more often than written goes back.
     updated, mostly_read = trace_of([(0, 0, 64, 64)], 1), trace_of([(0, 0, 100, 25)], 1)
     sent = [
         predict(trace, machine, RunPlacement(interleave(trace, machine), nodes(0))).traffic.sum()
@@ -109,7 +109,7 @@ def test_written_lines_go_both_ways() -> None:
 
 
 def test_latency_grows_with_load_until_time_fits() -> None:
-    """The fixed point: at the time found, the threads need just that time."""
+    """The result is a fixed point: at this time, the threads need exactly this time."""
     machine = replace(machine_of(1, 8, memory_gb_s=10.0), loaded_latency=())
     speeds = idle(machine)
     trace = one_page(*range(8), lines=READS)
@@ -146,7 +146,7 @@ def test_a_longer_thread_uses_what_shorter_ones_leave_of_the_cores() -> None:
         trace = trace_of([(t, t, n, 0) for t, n in enumerate(work)], 4, lines=[0] * 4)
         found = predict(trace, speeds, RunPlacement(interleave(trace, machine), nodes(*[0] * 4)))
         times.append(found.seconds / (speeds.core_ns * 1e-9))
-    # Alike, until one thread alone takes longer.
+    # The same time, until one thread alone takes longer.
     assert times == pytest.approx([1600, 1600, 3000])
 
 
@@ -270,7 +270,7 @@ def test_pages_that_stay_in_the_cache_come_from_memory_once() -> None:
     small = demand_of(trace_of([(p, 0, 100_000, 0) for p in range(4)], 1), speeds)
     assert small.lines.tolist() == [64.0] * 4
     assert (small.least, small.most, small.counted) == (1.0, 1.0, False)
-    # Twice the cache, in ten rounds: half of a page's lines is missing each time, at least.
+    # Twice the cache, in ten rounds: at least half of a page's lines are missing each time.
     rows: list[Access] = [(p, 0, 51_200, 0) for p in range(16)]
     large = demand_of(trace_of(rows, 1, repetitions=10), speeds)
     assert large.lines * large.least == pytest.approx([320.0] * 16)
@@ -305,7 +305,7 @@ def test_nothing_is_tuned_if_the_measured_time_is_the_predicted_one() -> None:
     demand, placed = demand_of(trace, speeds), interleave(trace, machine)
     seconds = predict(demand, speeds, RunPlacement(placed, nodes(0))).seconds
     assert calibrated(demand, speeds, RunPlacement(placed, nodes(0)), seconds) == Tuning()
-    # Memory alone needs all of the time: no line less.
+    # The memory alone needs all of the time, so no line is removed.
     alone = predict(demand, speeds, RunPlacement(placed, nodes(0)), tuning=Tuning(thread_time=0.0))
     tuned = calibrated(demand, speeds, RunPlacement(placed, nodes(0)), alone.seconds)
     assert tuned.lines == 1.0
@@ -323,13 +323,13 @@ def test_machines_of_which_little_is_known_say_what_is_assumed(name: str) -> Non
 
 @pytest.mark.parametrize(("accesses", "flying"), [(64_000, 1.0), (640 * 20, 2.56), (640, 10.0)])
 def test_lines_that_come_again_may_be_waited_for_one_by_one(accesses: int, flying: float) -> None:
-    """As many are in flight as a core meets in 51.2 accesses, where nothing foresees them."""
+    """Without prefetching, the lines in 51.2 accesses are in flight."""
     machine = machine_of(1, memory_gb_s=1e6)
     trace = trace_of([(0, 0, accesses, 0)], 1, lines=[640], repetitions=2)
     speeds = idle(machine)
     alone = demand_of(trace, speeds)
     placed, tenth = interleave(trace, machine), 100e-9 / 10
-    # A run without phases does not tell.
+    # In a run without phases, this is not known.
     assert predict(alone, speeds, RunPlacement(placed, nodes(0))).seconds == pytest.approx(
         640 * tenth
     )
@@ -340,7 +340,7 @@ def test_lines_that_come_again_may_be_waited_for_one_by_one(accesses: int, flyin
     ends = (128 + 512) * tenth, (128 + 512 * longer) * tenth
     for end in ends:
         assert min(abs(seconds - end) for seconds in found.variants) < 1e-12
-    # Who takes part in half of the rounds fetches half of the page's lines in order.
+    # A thread that takes part in half of the rounds fetches half of the page's lines in order.
     half = replace(alone, phased=True, rounds=np.array([0.5]))
     assert half.again.tolist() == [576.0]
     assert replace(half, counted=False).again.tolist() == [0.0]

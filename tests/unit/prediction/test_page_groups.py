@@ -34,7 +34,7 @@ def machine() -> Machine:
 
 
 def drawn(seed: int, counted: bool) -> tuple[Demand, Speeds]:
-    """A run with two phases, in which chance decides who accesses which page how often."""
+    """A run with two phases, with random numbers of accesses by thread and page."""
     chance = np.random.default_rng(seed)
     rows = [
         (page, thread, int(chance.integers(1, 900)), int(chance.choice([0, 0, 0, 512])))

@@ -45,7 +45,7 @@ def test_an_unseen_first_touch_is_its_main_users() -> None:
 def test_pages_with_an_unseen_first_touch_come_first_in_their_order() -> None:
     accesses: list[Access] = [(page, thread, 5, 0) for page in (2, 1) for thread in (1, 0)]
     trace = trace_of([(0, 1, 1, 0), *accesses], 2, first_touch=[(0, 1)])
-    # Of equal users, the first.
+    # The first of equal users.
     assert touched_pages(trace).select("page", "thread").rows() == [(1, 0), (2, 0), (0, 1)]
 
 
@@ -94,7 +94,7 @@ def test_what_was_observed_counts_and_first_touch_fills_the_rest() -> None:
         {1: 1.0}, {0: 1.0}, {1: 1.0}, {0: 1.0},
     ]  # fmt: skip
     moved = trace_of(FOUR_PAGES, 2, placement=[(2, 1), (2, 0)], machine=machine)
-    assert share_of(observed(moved, machine, nodes(0, 1)), 2) == {1: 1.0}  # the first counts
+    assert share_of(observed(moved, machine, nodes(0, 1)), 2) == {1: 1.0}  # the first rule counts
     elsewhere = observed(trace, machine_of(3), nodes(0, 2))
     assert share_of(elsewhere, 3) == {2: 1.0}
 
@@ -160,7 +160,7 @@ def test_a_plan_leaves_pages_of_threads_anywhere_to_chance() -> None:
     nothing = placed_by_plan(trace, Plan(), machine, thread_nodes=nodes(-1, 1))
     anywhere = {0: 0.5, 1: 0.5}
     assert [share_of(nothing, page) for page in range(4)] == [anywhere] * 2 + [{1: 1.0}] * 2
-    # The nearest node of a rule's is the first one, for a thread without a node.
+    # For a thread without a node, the nearest node of a rule is the first one.
     bound = plan_of("bind", nodes=(1, 0))
     placed = placed_by_plan(trace, bound, machine, thread_nodes=nodes(-1, 0))
     assert [share_of(placed, page) for page in range(4)] == [{1: 1.0}] * 2 + [{0: 1.0}] * 2
@@ -211,9 +211,9 @@ def test_a_plans_threads_run_where_it_says() -> None:
         ThreadRule((0, 2), order="0-2"),
         ThreadRule((1, 3), name="t3", together=True),
     )
-    # The second rule names thread 0 as well, but the first one has it.
+    # The second rule also names thread 0, but the first one applies.
     assert nodes_by_plan(trace, Plan(threads=rules), machine_of(2)).tolist() == [1, 1, 0, -1]
-    # With twice the threads two take one's place.
+    # With twice the number of threads, two threads take the place of one.
     plan = Plan(threads=(ThreadRule((2, 0), order="0-1"),), recorded_threads=2)
     assert nodes_by_plan(trace, plan, machine_of(2)).tolist() == [1, 1, 0, 0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each policy's name stands for, in a run of one page that another thread touched first."""
+"""The policies by name, in a run with one page that another thread touched first."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_each_policy_places_the_page_as_it_is_called(trace: Trace) -> None:
     assert remote == pytest.approx(
         {"observed": 0.0, "first-touch": 1.0, "interleave": 0.5, "weighted-interleave": 0.5}
     )
-    # It moves in the second second of hundreds.
+    # It moves in the second second of a run of some hundred seconds.
     assert 0.0 < balancing < 0.02
     assert all(one.structure_pages is None for one in found)
 

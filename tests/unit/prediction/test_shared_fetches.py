@@ -13,7 +13,7 @@ from unit.prediction.made_up import Access, machine_of, nodes, trace_of
 
 
 def sharing(sharers: int, cpus: int = 4) -> Speeds:
-    """Two nodes, whose last-level caches serve so many CPUs."""
+    """Two nodes whose last-level caches serve this number of CPUs."""
     return replace(speeds_of(machine_of(2, cpus)), sharers=sharers, core_ns=0.0)
 
 
@@ -29,20 +29,20 @@ def test_threads_of_a_node_share_its_caches_in_order() -> None:
     where = np.array([0, 1, 0, 0, -1, 0])
     assert last_level_caches(where, sharing(4)).tolist() == [0, 1, 0, 0, 10, 0]
     assert last_level_caches(where, sharing(2)).tolist() == [0, 1, 0, 3, 10, 3]
-    # Nothing is known to be shared: each has its own.
+    # No shared cache is known: each thread has its own.
     assert last_level_caches(where, sharing(1)).tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_what_a_cache_has_fetched_serves_its_other_threads() -> None:
     rows: list[Access] = [(0, thread, 1000, 0) for thread in range(4)]
-    # Threads 0 to 2 share a cache, where the one that fetches most is enough for all.
+    # Threads 0 to 2 share a cache: the lines of the thread that fetches most are enough for all.
     found = parts(rows, [640, 640, 320, 640], 7, 7, 7, 8)
     assert found == pytest.approx([640 / 1600] * 3 + [1.0])
 
 
 def test_lines_that_the_page_has_for_everybody_are_not_shared() -> None:
     rows: list[Access] = [(0, 0, 100, 0), (0, 1, 100, 0)]
-    # Each half of the page, once: no line twice.
+    # Each thread fetches half of the page once: no line twice.
     assert parts(rows, [32, 32], 7, 7) == [1.0, 1.0]
     # In ten rounds, each takes the whole page in half of them: no line twice in a round.
     assert parts(rows, [320, 320], 7, 7, repetitions=10) == [1.0, 1.0]
@@ -57,12 +57,12 @@ def test_a_page_that_somebody_writes_is_not_shared() -> None:
 def test_who_fills_a_page_does_not_keep_others_from_sharing_it() -> None:
     rows: list[Access] = [(0, 0, 0, 64), (0, 1, 640, 0), (0, 2, 640, 0)]
     assert parts(rows, [64, 640, 640], 7, 7, 7) == [1.0, 0.5, 0.5]
-    # More than once over in a round is no filling.
+    # A page that is written more than once in a round is not just filled.
     assert parts(rows, [65, 640, 640], 7, 7, 7) == [1.0, 1.0, 1.0]
 
 
 def test_memory_sends_what_is_shared_less_often_and_threads_wait_all_the_same() -> None:
-    """Four threads of one cache read the same lines: between once and four times, so twice."""
+    """Four threads of a cache read the same lines: each is fetched once to four times, so twice."""
     rows: list[Access] = [(0, thread, 0, 0) for thread in range(4)]
     rows = [(page, thread, 64_000, 0) for page, thread, _, _ in rows]
     trace = trace_of(rows, 4, lines=[64_000] * 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine's values as the model takes them: known ones as they are, others as documented.
+"""A machine's values in the model: known ones are unchanged, others are as documented.
 
 The numbers of docs/prediction.md are written out here.
 """
@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 def machine(*cpus: int, **known: object) -> Machine:
-    """Nodes with these numbers of CPUs, of which nothing else is known than `known`."""
+    """Nodes with these numbers of CPUs; only `known` is known about them."""
     first = np.cumsum([0, *cpus])
     nodes = tuple(
         MachineNode(i, tuple(range(first[i], first[i] + count)), 0) for i, count in enumerate(cpus)
@@ -80,7 +80,7 @@ def test_what_is_known_is_taken_and_nothing_assumed() -> None:
     )
     assert speeds.assumed == ()
     assert speeds.latency.tolist() == [[90.0, 200.0], [210.0, 95.0]]
-    # The first known value: of reading, else the diagonal of the bandwidths.
+    # The first known value: that of reading, else the diagonal of the bandwidths.
     assert speeds.controller.tolist() == [30.0, 22.0]
     assert speeds.link.tolist() == [[np.inf, 7.0], [6.0, np.inf]]
     assert speeds.curve.tolist() == [[0.0, 0.25, 0.75, 1.0], [1.0, 1.0, 1.25, 3.0]]

@@ -13,7 +13,7 @@ from numascape.prediction.load import RunPlacement, Tuning, load_of, placed_on
 from numascape.prediction.model import Prediction
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
-# In the order of `variants`: as it is; accesses, lines in flight and bandwidths at their bounds;
+# In the order of `variants`: unchanged; accesses, lines in flight and bandwidths at their bounds;
 # six for the estimates of lines; and the time of other work.
 AS_IS, ACCESSES, FLYING, BANDWIDTH, ESTIMATES, OTHER = (
     *(slice(0, 1), slice(1, 3), slice(3, 5)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong with an attached process is told, whatever its launcher could still do."""
+"""The error of a failed attach says the reason, also if its launcher has failed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def session(tmp_path: Path) -> Session:
 def attach_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, session: Session, script: str
 ) -> str:
-    """What `attach` says if its launcher is this script; $2 is the session's folder."""
+    """The message of `attach` if its launcher is this script; $2 is the session's folder."""
     launcher = tmp_path / "numascape-attach"
     launcher.write_text(f"#!/bin/sh\n{script}\n")
     launcher.chmod(0o755)
@@ -83,7 +83,7 @@ input()
 
 
 def test_a_process_without_a_command_line_has_its_executable() -> None:
-    """The kernel tells no command line either while it starts a program (execve)."""
+    """The kernel also reports no command line while it starts a program (execve)."""
     words = [sys.executable, "-c", EMPTIES_ITS_COMMAND_LINE]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

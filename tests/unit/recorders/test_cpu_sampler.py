@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a thread was seen."""
+"""The CPUs on which a thread was seen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_thread_is_seen_once_it_ran(tmp_path: Path) -> None:
         own = f"{os.getpid()}/{threading.get_native_id()}"
         seen: dict[str, list[int]] = {}
         end = time.monotonic() + 60
-        while own not in seen and time.monotonic() < end:  # on a busy machine a round comes late
+        while own not in seen and time.monotonic() < end:  # on a busy machine, a round may be late
             with CpuSampler(tmp_path) as sampler:
                 begin = time.thread_time()
                 while time.thread_time() - begin < 0.3:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DAMON's files are written and read as the kernel wants it; tests/vm asks a real kernel."""
+"""DAMON's files are written and read in the kernel's format; tests/vm uses a real kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def target() -> TargetProcess:
 
 
 def kernel(root: Path, operations: str = "vaddr\nfvaddr\npaddr\n") -> Path:
-    """Folders as the kernel makes them for one kdamond; they are there from the beginning."""
+    """The folders that the kernel makes for one kdamond; they exist from the beginning."""
     admin = root / ADMIN
     context = admin / "0/contexts/0"
     for folder in ("monitoring_attrs/intervals", "monitoring_attrs/nr_regions",

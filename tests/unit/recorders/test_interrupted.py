@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A conversion that is interrupted keeps what was recorded, and says where."""
+"""An interrupted conversion keeps the recording, and names its folder."""
 
 from pathlib import Path
 from typing import cast
@@ -12,7 +12,7 @@ from numascape.recording.session import Session
 
 
 class Recorded:
-    """Stands for a session: nothing but its folder is used before the conversion begins."""
+    """Stands for a session: only its folder is used before the conversion begins."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Caches as users write them, and as a machine has them for one thread."""
+"""The caches that users write, and the part of a machine's caches for one thread."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the user chose for a recording, checked once."""
+"""The options of a recording are checked once."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at a running process is cheap, however many mappings it has."""
+"""Observing a running process costs little, with any number of mappings."""
 
 from __future__ import annotations
 

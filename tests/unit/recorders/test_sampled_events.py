@@ -25,7 +25,7 @@ def chosen_events(name: str | None, root: Path, frequency: int | None = None) ->
 
 
 def intel(root: Path, loads: str = "event=0xcd,umask=0x1,ldlat=3") -> None:
-    """As Linux 6.1 describes an Ice Lake."""
+    """The events of an Ice Lake, as Linux 6.1 describes them."""
     device(
         root,
         "cpu",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded processes get the files of their shards, and nobody else does."""
+"""Only recorded processes get the files of their shards."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ from numascape.recorders.shard_files import ShardFilesServer
 
 
 def ask(server: ShardFilesServer, request: str) -> tuple[str, list[int]]:
-    """The answer's text, and the descriptors that came with it."""
+    """The text of the answer, and the descriptors that came with it."""
     name = server.options.split()[1]
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         connection.connect(f"\0{name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are recorded, or run under a plan, start soon."""
+"""Programs that are recorded, or run under a plan, start quickly."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that wait and wake up all the time are told from threads that compute."""
+"""Threads that wait and wake up all the time are distinguished from threads that compute."""
 
 from __future__ import annotations
 

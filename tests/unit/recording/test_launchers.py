@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rank finds its place from what its launcher sets."""
+"""Each rank finds its number in the variables that its launcher sets."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_size_that_is_not_told_is_unknown() -> None:
 
 def test_no_launcher_is_no_job() -> None:
     assert find_launch({"HOME": "/root"}) is None
-    # A batch script has SLURM_PROCID, but is no step of the job.
+    # A batch script has SLURM_PROCID, but is not a step of the job.
     batch = {name: value for name, value in SLURM.items() if name != "SLURM_STEP_ID"}
     assert find_launch(batch) is None
 
@@ -72,7 +72,7 @@ def test_ranks_of_a_run_have_one_identity_and_other_runs_another() -> None:
 
     assert job() == job(OMPI_COMM_WORLD_RANK="1")
     assert job() != job(PMIX_NAMESPACE="697171970")
-    # The number of a job comes from a process id, which is used again one day.
+    # The number of a job comes from a process id, which another job may get later.
     assert job() != job(OMPI_MCA_orte_hnp_uri="697171968.0;tcp://192.0.2.2:40001")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What type checkers are told of the options is what `numascape.record` accepts."""
+"""The options that type checkers see are those that `numascape.record` accepts."""
 
 from typing import get_type_hints
 

@@ -47,7 +47,7 @@ def test_the_longest_bar_is_the_imbalance_of_the_table() -> None:
 
 
 def test_traffic_and_migrations_go_between_the_nodes_of_the_hosts() -> None:
-    """Costs by level make each core a node of the problem; the page has those of the machine."""
+    """With costs by level, each core is a node of the problem; the page has the machine's nodes."""
     graph, nodes = jacobi2d(64, 16), flat_target(4, 4, 2.0)
     by_core = flat_target(16, 1, 2.0)
     mapped = dataclasses.replace(mapped_of(Problem(graph, by_core), "greedy"), nodes=nodes)
@@ -98,7 +98,7 @@ def test_all_simulated_time_is_in_the_cells() -> None:
         seconds = sum(i.end - i.start for i in run.intervals if i.kind == kind)
         drawn = float(values.sum()) / 255 * part
         assert seconds <= drawn * (1 + 1e-6)
-        # A cell is at most one step too full.
+        # A cell has at most one step too much.
         assert drawn <= seconds + np.count_nonzero(values) / 255 * part
 
 

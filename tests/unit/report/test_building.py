@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's data say what the trace says, at every level of folding."""
+"""The report's data agrees with the trace, for every width of columns."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_names_lose_what_misleads() -> None:
     report = from_trace(trace_of(patterns.hostile()))
     names = {entry.name for entry in report.structures}
     assert "\\u202egnp.exe\\x00\\x1b[31m" in names
-    assert patterns.HOSTILE[0] in names  # left as it is: the page sets it as text
+    assert patterns.HOSTILE[0] in names  # unchanged: the page inserts it as text
     assert max(map(len, names)) == len(patterns.HOSTILE[-1]) > 10_000
 
 

@@ -36,11 +36,11 @@ def test_cells_count_every_access(job: AnalysedJob) -> None:
     assert page.ranks.rank.tolist() == [0, 1, 3, 4, 5]
     assert sum(place["ranks"] for place in page.places) == ranks
     assert sum(place["accesses"] for place in page.places) == cells.sum()
-    # Four threads divide each field; the window is used by one.
+    # Four threads divide each field; one thread uses the window.
     names = [one["label"] for one in page.structures]
     imbalance = page.cells.imbalance.reshape(cells.shape)
     assert imbalance[names.index("field0")].tolist() == [1000] * ranks
-    assert (page.cells.remote > 0).all()  # known, and all accesses are local
+    assert (page.cells.remote > 0).all()  # it is known, and all accesses are local
     assert page.cells.remote.max() == 1
 
 

@@ -29,7 +29,7 @@ def trace() -> Trace:
 
 
 def described(cpus: int = 16, nodes: int = 4) -> Machine:
-    """Such a machine; other nodes' memory takes twice as long."""
+    """The same machine; memory of other nodes takes twice as long."""
     return Machine(
         "probed",
         tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page shows a bounded number of phases and spans; what it folds keeps its sums."""
+"""A page shows a limited number of phases and spans; combined ones keep their sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from synthetic.pattern import Pattern
 
 
 def stepping(names: list[str], line: int = 0) -> Pattern:
-    """Phase i reads page i of A once more than i times; thread 0 alone."""
+    """In phase i, thread 0 reads page i of A i + 1 times."""
     pattern = Pattern("p", 2)
     s = pattern.structure("A", len(names))
     for i, name in enumerate(names):
@@ -80,7 +80,7 @@ def test_many_spans_are_sampled_by_what_took_most_of_the_time() -> None:
         begin = i * period
         pattern.spans.append((0, begin, begin + 900_000))
         pattern.spans.append((1, begin + 900_000, begin + period))
-    # The second half of the time is the other way round.
+    # In the second half of the time, the order is reversed.
     pattern.spans[count:] = [(1 - p, b, e) for p, b, e in pattern.spans[count:]]
     spans = from_trace(trace_of(pattern)).spans
     assert len(spans.phase) <= SPANS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page is one file below its size, and holds exactly the report's data."""
+"""The page is one file below the maximum size, and has exactly the report's data."""
 
 from __future__ import annotations
 

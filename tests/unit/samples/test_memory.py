@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which mapping an address is in, at any time."""
+"""The mapping of an address at any time."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def test_a_copy_is_apart() -> None:
 @pytest.mark.parametrize(
     ("at", "number"),
     [
-        (32, 1 << 63),  # where the program headers are
+        (32, 1 << 63),  # the place of the program headers
         (32, (1 << 64) - 1),
         (64 + 16, (1 << 64) - 4096),  # the segment's address
-        (64 + 40, (1 << 64) - 1),  # how long it is in memory
+        (64 + 40, (1 << 64) - 1),  # its size in memory
     ],
 )
 def test_a_damaged_file_is_no_module(tmp_path: Path, at: int, number: int) -> None:

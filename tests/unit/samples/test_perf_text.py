@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `perf script` prints of PEBS, IBS and SPE samples, in the layout of perf 6.1."""
+"""The output of `perf script` for PEBS, IBS and SPE samples, in the layout of perf 6.1."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IBS = (
     "|OP LOAD|LVL Remote RAM (1 hop) hit|SNP N/A|TLB L2 miss|LCK No|BLK  N/A              812"
     "     401234"
 )
-# No weight where the processor has none: the SPE decoder then leaves the field out.
+# If the processor has no weight, the SPE decoder leaves the field out.
 SPE = (
     " 900/901  [003] 17.250000000: l1d-miss:     ffff8a001000       568100242 "
     "|OP LOAD|LVL L2 hit|SNP None|TLB Walker hit|LCK No|BLK Data Addr     aaaac0de1234"

@@ -134,7 +134,7 @@ def test_samples_of_one_moment_count_as_one_in_errors(tmp_path: Path) -> None:
     assert sampling_error(trace.info.recorder, 15) == share_error(2)
     many = dataclasses.replace(bursts, moments=100)
     write_trace(tmp_path / "m.numascape", *convert_samples(many))
-    # Three samples of most pages, five of one.
+    # Most pages have three samples, and one has five.
     assert structure_error(Trace.read(tmp_path / "m.numascape"), 0) == share_error(5)
 
 

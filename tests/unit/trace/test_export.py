@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exported tables hold what the trace holds."""
+"""Exported tables have the content of the trace."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/trace-format.md says what the tables are, and its examples run."""
+"""docs/trace-format.md describes the actual tables, and its examples run."""
 
 from __future__ import annotations
 

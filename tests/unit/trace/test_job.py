@@ -160,7 +160,7 @@ def test_missing_ranks_are_named_in_ranges(tmp_path: Path) -> None:
     assert gaps(job, {1, 5}, size=8) == ["rank=0", "rank=2-4", "rank=6-7"]
     assert gaps(job, {1, 5}, size=8, recorded="1,4-5,7") == ["rank=4", "rank=7"]
     assert gaps(job, {1, 3}, size=None) == ["rank=0", "rank=2"]
-    # A document can claim any size.
+    # A document can state any size.
     assert gaps(job, {0}, size=1 << 24) == ["rank=1-16777215"]
 
 

@@ -29,7 +29,7 @@ def edit_info(folder: Path, **changes: Any) -> None:
 
 
 def replace_table(folder: Path, table: str, frame: pl.DataFrame) -> None:
-    """Put another table in place, with trace.json to match: what an attacker would do."""
+    """Replace a table, with a matching trace.json, as an attacker would do."""
     path = folder / f"{table}.parquet"
     frame.write_parquet(path)
     files = json.loads((folder / "trace.json").read_text())["tables"]

@@ -25,7 +25,7 @@ Tables = dict[str, pl.DataFrame]
 
 @contextmanager
 def files_limited_to(size: int) -> Iterator[None]:
-    """The nearest thing to a full disk that needs no privileges."""
+    """A limit on file sizes: it is like a full disk, but needs no privileges."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a move is worth it, and what is then said."""
+"""The conditions for a move, and the text about it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def prediction(relative: float, all_threads: float, remote: float = 0.5) -> Pred
     [
         (0.97, 2.0, True),
         (0.99, 1.99, False),
-        # The slowest thread gains nothing, the others do.
+        # The slowest thread gains nothing, but the others do.
         (1.0, 1.9, True),
         (1.01, 1.9, True),
-        # All together gain, but the slowest one loses.
+        # All threads together gain, but the slowest one loses.
         (1.03, 1.9, False),
     ],
 )

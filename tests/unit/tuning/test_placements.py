@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording of a running process is planned by addresses, also where memory has no name."""
+"""A recording of a running process is planned by addresses, also for memory without a name."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_connections_have_a_bound(served: Served) -> None:
 
     deadline = time.monotonic() + 60
     while not answers() and time.monotonic() < deadline:
-        time.sleep(0.01)  # it has still to see that they left
+        time.sleep(0.01)  # it has not noticed yet that they left
     assert answers()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows have the trace's numbers, at every width, for instances and for phases."""
+"""Windows have the numbers of the trace, at every width, for instances and phases."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes hinting faults of the kernel's NUMA balancing, and faults for other reasons.
 //
-// balanced ROUNDS SCANS: four threads on four nodes use memory in rounds: so many, or fewer once
-// the kernel has scanned their memory that often. Memory that is bound to nodes the kernel
-// does not scan, so that no fault there is a hinting fault, whatever else is done with it.
+// balanced ROUNDS SCANS: four threads on four nodes use memory in ROUNDS rounds, or fewer if the
+// kernel has scanned their memory SCANS times before. The kernel does not scan memory that is bound
+// to nodes, so no fault there is a hinting fault.
 #define _GNU_SOURCE
 #include <linux/mempolicy.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 enum { PARTS_PAGES = 128, TURNS_PAGES = 64, HUGE_PAGE = 2 << 20, HUGE_WORDS = HUGE_PAGE / 8 };
 enum { ACCESS = PROT_READ | PROT_WRITE, PRIVATE = MAP_PRIVATE | MAP_ANONYMOUS };
 
-// Which pages of `parts` are whose: a half, a quarter, and an eighth each.
+// The parts of the threads in `parts`: a half, a quarter, and an eighth each.
 static const int part_ends[NODES + 1] = {0, 64, 96, 112, PARTS_PAGES};
 
 static uint64_t parts[PARTS_PAGES * WORDS_PER_PAGE] __attribute__((aligned(PAGE)));
@@ -44,7 +44,7 @@ static Words bound(Words at) {
     return array;
 }
 
-// How often the kernel has scanned all of this process' memory.
+// The number of times that the kernel has scanned all memory of this process.
 static int scans_done(void) {
     FILE* file = fopen("/proc/self/sched", "r");
     if (file == NULL) fail("/proc/self/sched");
@@ -62,7 +62,7 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// Faults of thread 0 that are none of the balancing's.
+// Faults of thread 0 that do not come from the balancing.
 static void fault_otherwise(void) {
     const pid_t child = fork();
     if (child == 0) _exit(0);

@@ -66,7 +66,7 @@ void share_work(node_threads& workers) {
                 workers.workers(), moved ? "true" : "false", text.str().c_str());
 }
 
-// How many of the pages that hold these bytes are on each node.
+// The number of pages with these bytes on each node.
 std::string nodes_of(const void* start, std::size_t size) {
     std::map<int, int> counts;
     const auto first = reinterpret_cast<std::uintptr_t>(start) / base_page * base_page;
@@ -115,7 +115,7 @@ void print(const std::string& name, const V& v) {
     std::fflush(stdout);
 }
 
-// A container without segments of its own: one line of nodes for each part.
+// A container without segments: one line of nodes for each part.
 void print_parts(const std::string& name, std::span<const std::string> parts) {
     std::printf("{\"name\": \"%s\", \"parts\": [", name.c_str());
     for (std::size_t k = 0; k < parts.size(); ++k)
@@ -146,7 +146,7 @@ void construct_layouts(node_threads& workers, std::size_t nodes) {
     construct(workers, "blocks", layout{block{3 * nodes}}.padded(base_page).staggered(192));
     construct(workers, "cyclic", layout{block_cyclic<65536>{}});
     construct(workers, "weighted", layout{weighted{3, 1}});
-    // By one thread: a policy places all the same, first touch does not.
+    // By one thread: a policy still places the pages, but first touch does not.
     print("segmented block 4K bind serial", segmented_vector<double>{layout{}, elements});
     print("segmented block 4K touch serial",
           segmented_vector<double>{layout{}.first_touched(), elements});
@@ -220,7 +220,7 @@ void overfill(node_threads& workers, int small) {
     // Workers touch pages on their nodes; one thread touches all on its own.
     refuse("touch", workers, layout{}.first_touched(), elements);
     refuse("touch fail", serial_executor{}, layout{block{2}}.on({0, 1}).first_touched(), elements);
-    // What the failure left is free again.
+    // The memory of the failed construction is free again.
     print("after",
           segmented_vector<double>{workers, where.when_node_is_full(when_full::fail), elements});
 }

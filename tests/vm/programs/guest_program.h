@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays whose pages this program puts on nodes in known ways, and the kernel's own word on where
-// they are. Made for a machine with nodes 0 to 3, node n having CPU n, and node 4 without CPUs.
+// Arrays whose pages this program puts on nodes in known ways, and the nodes that the kernel
+// reports. Made for a machine with nodes 0 to 3, node n having CPU n, and node 4 without CPUs.
 #pragma once
 
 #include <stdint.h>
@@ -15,19 +15,19 @@ enum {
     BYTES = PAGES * PAGE,
 };
 
-// One access to each word, as the machine code has it.
+// One access to each word in the machine code.
 typedef volatile uint64_t* Words;
 
 void fail(const char* what);
 
-// This thread runs on `cpu` alone from now on.
+// From now on, this thread runs only on `cpu`.
 void pin(int cpu);
 
 void write_pages(Words array, int first, int end);
 void read_pages(Words array, int first, int end);
 
 // Prints "name: n n n ...", the nodes of `pages` pages from the one in which `start` lies, as
-// move_pages(2) tells; a negative number is its error.
+// move_pages(2) reports; a negative number is its error.
 void report(const char* name, Words start, int pages);
 
 // Thread t, on CPU t from its beginning: writes quarter t of the first three arrays,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// living FILE [BREATH]: works with its memory until it is told to end, and tells where the kernel
-// has it. Its threads sleep BREATH microseconds after each pass.
+// living FILE [BREATH]: works with its memory until it is told to end, and prints the nodes of its
+// pages. Its threads sleep BREATH microseconds after each pass.
 //
 // Its memory: the variable `table`, the mapping `anonymous`, the mapping `shared` (shared memory
 // that a child maps, too), and FILE, mapped read-only. Two threads write and check their halves of
 // the first two again and again, and read the file.
 //
 // On standard input, a line: `where` prints "name: n n n ..." for each of them, its pages' nodes as
-// move_pages(2) tells (-2: not in memory), and "."; `passes` prints how often all was checked;
-// `end` ends with status 0, or 1 if a word was not what it was written as.
-// The first lines printed are "name address pages" for each, and ".".
+// move_pages(2) reports (-2: not in memory), and "."; `passes` prints how often all was checked;
+// `end` ends with status 0, or 1 if a word was not what it was written as. The first lines printed
+// are "name address pages" for each, and ".".
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-// Prints "name: n n n ...", the nodes of the pages that the bytes lie on, as move_pages(2) tells; a
-// negative number is its error.
+// Prints "name: n n n ...", the nodes of the pages that the bytes lie on, as move_pages(2) reports;
+// a negative number is its error.
 void report_nodes(const char* name, const void* start, size_t bytes);
 
 // Prints "name number: n", the CPU that the calling thread is on.

@@ -58,7 +58,7 @@ static void migrate(void) {
     report("migrated", migrated, PAGES);
 }
 
-// Memory that is gone at the end of the run; where the first block was, another one follows.
+// Memory that does not exist at the end of the run. A second block replaces the first one.
 static void give_back(void) {
     pin(1);
     Words freed = aligned_alloc(PAGE, BYTES);
@@ -82,7 +82,7 @@ static void give_back(void) {
     munmap((char*)shrunk + QUARTER * PAGE, QUARTER * PAGE);
 }
 
-// The first access brings the whole huge page to its node; the others come from elsewhere.
+// The first access puts the whole huge page on its node; other nodes make the other accesses.
 static void use_huge_page(void) {
     char* huge = mmap(NULL, 2 * HUGE_PAGE, ACCESS, PRIVATE, -1, 0);
     madvise(huge, 2 * HUGE_PAGE, MADV_HUGEPAGE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structures of many kinds, all touched first by main, and threads. Only the plan determines where
-// pages and threads are then; prints the answers of the kernel.
+// Structures of many kinds, all touched first by main, and threads. Only the plan then determines
+// the places of pages and threads; prints the answers of the kernel.
 //
 // planned THREADS SPILLED_MIB
 #define _GNU_SOURCE

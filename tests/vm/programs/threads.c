@@ -65,7 +65,7 @@ void run_quarters(const struct Arrays* given) {
 
 static pthread_t wanderer;
 
-// Until the calling thread has run for so long.
+// Runs until the calling thread has used this CPU time.
 static void run_for(double seconds) {
     struct timespec used;
     do {

@@ -19,7 +19,7 @@ enum {
     STEP = 2048 / sizeof(double),
     PART = 56 * MIB / sizeof(double),
     SWEEPS = 8,
-    LEFT_MIB = 36,  // some of it below what the kernel keeps free, and for the recorder
+    LEFT_MIB = 36,  // a part of it is for the kernel's reserve and for the recorder
     BLOCK_MIB = 2,
     MOST_BLOCKS = 256,
     SAMPLED_S = 5,  // long enough for a recorder to see where a thread is
@@ -65,8 +65,8 @@ static int node_of(void* address) {
 }
 
 // Memory that the kernel fills, so that no access of ours is counted: all that the node gives but
-// LEFT_MIB. CPU n is node n's: what a CPU frees it keeps for itself at first. Huge pages are quick
-// to fill; the last ones are not, because the kernel has none left.
+// LEFT_MIB. CPU n is on node n: a CPU first keeps freed pages for itself. Huge pages are quick to
+// fill; the last ones are not, because the kernel has none left.
 static void fill(int node) {
     pin(node);
     const unsigned long nodes = 1UL << node;

@@ -28,7 +28,7 @@ TEST(GreedyRefine, MovesOnlyWhatMustMove) {
 }
 
 TEST(NumaLb, WeighsMessagesByTheNumaFactor) {
-    // Task 0 talks to task 1 on the other node; with a large alpha it follows it there.
+    // Task 0 sends to task 1 on the other node; with a large alpha, it moves there.
     Example e = machine(2, 1, 2.0);
     add_tasks(e, {3.0, 2.0, 2.0}, {0, 1, 1});
     add_messages(e, {{0, 1, 1.0}});
@@ -57,7 +57,7 @@ TEST(NumaLb, CountsReceivedMessagesWhenAsked) {
     EXPECT_EQ(numa_lb(e.problem(), options)[0], 1U);
 }
 
-// The rule as the paper states it: every core of the machine, message by message.
+// The rule in the words of the paper: for every core of the machine, message by message.
 Mapping numa_lb_by_definition(const Problem& problem, double alpha) {
     Mapping mapping = problem.current();
     for (Task t : heaviest_first(problem)) {
@@ -204,7 +204,7 @@ std::vector<const char*> names() {
 INSTANTIATE_TEST_SUITE_P(All, EveryAlgorithm, testing::ValuesIn(names()),
                          [](const auto& info) { return std::string(info.param); });
 
-// Renumbering tasks renumbers the result, where loads tell tasks apart.
+// Renumbering tasks renumbers the result, if all tasks have different loads.
 TEST(Mappings, DoNotDependOnTheOrderOfTasks) {
     const Example e = random_example(11, 90, 3, 3);
     std::vector<Task> place(90);

@@ -76,7 +76,7 @@ TEST(SearchState, KeepsCountWhileItemsMove) {
         Random random(1);
         for (int i = 0; i < 500; ++i) state.move(random.below(80), random.below(8));
         const SearchState fresh(problem, level, goal, state.mapping());
-        // The walk moved fixed tasks too, which a mapping may not.
+        // The walk also moved fixed tasks, which a mapping may not do.
         Example free = e;
         free.fixed.clear();
         const Metrics metrics = measure(free.problem(), state.mapping());
@@ -99,7 +99,7 @@ TEST(Coarsening, KeepsWhatItGroups) {
     EXPECT_EQ(std::accumulate(level.load.begin(), level.load.end(), 0.0), 400.0);
     EXPECT_EQ(std::accumulate(level.count.begin(), level.count.end(), 0U), 400U);
     for (Task t = 0; t < 400; ++t) EXPECT_EQ(level.home[coarse->group[t]], fine.home[t]);
-    // What groups exchange is what their tasks exchange across them.
+    // The messages between groups are those between their tasks.
     double across = 0.0;
     for (Task t = 0; t < 400; ++t) {
         for (auto i = fine.graph.offsets[t]; i < fine.graph.offsets[t + 1]; ++i) {
@@ -120,7 +120,7 @@ TEST(Incumbent, LeavesABalancedMappingAlone) {
 }
 
 TEST(Incumbent, MovesAsFewAsBalanceNeeds) {
-    // Eight tasks of one second on core 0 of 4: three cores lack two each.
+    // Eight tasks of one second are on core 0 of 4: each of the three others needs two.
     Example e = machine(2, 2, 2.0);
     add_tasks(e, std::vector<double>(8, 1.0), std::vector<Core>(8, 0));
     Options options;
@@ -181,7 +181,7 @@ TEST(Incumbent, DoesNotDependOnThreads) {
 }
 
 TEST(Incumbent, EndsWhenItsTimeIsOver) {
-    // Undisturbed this effort would take days.
+    // Without a time limit, this effort would take days.
     const Example e = random_example(3, 400, 4, 2);
     const Problem problem = e.problem();
     Options options;
@@ -214,8 +214,8 @@ void expect_dominance(const Problem& problem, const char* name) {
     EXPECT_LE(ours.imbalance, bound.imbalance * (1.0 + 1e-9)) << name;
     EXPECT_LE(ours.communication, bound.communication * (1.0 + 1e-9)) << name;
     EXPECT_LE(ours.migrations, bound.migrations) << name;
-    // HwTopoLB often ends after few migrations, mostly from the longest core: that can be the
-    // fewest there are.
+    // HwTopoLB often ends after few migrations, mostly from the slowest core: there may be no
+    // mapping with fewer.
     if (bound.migrations > 0 && name != std::string("hwtopolb")) {
         EXPECT_LT(ours.migrations, bound.migrations) << name;
     }
@@ -249,7 +249,7 @@ TEST(Incumbent, RefinesThroughLevels) {
 }
 
 TEST(NodeAnnealing, LowersCommunicationWithinItsBounds) {
-    // One core per node. Tasks are dealt out, so nearly all messages leave their nodes.
+    // One core per node. Tasks are on the nodes in turn, so nearly all messages leave their nodes.
     for (const double factor : {2.0, 5.0}) {
         Example e = mesh(24, 6, 1, factor);
         for (Task t = 0; t < e.load.size(); ++t) e.core[t] = t % 6;

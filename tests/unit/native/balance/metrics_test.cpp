@@ -10,7 +10,7 @@
 namespace numascape::balance {
 namespace {
 
-// Two nodes of one core, 3 times as far from each other; task 0 sends 2 messages to 1 and 5 to 2.
+// Two nodes of one core, with factor 3; task 0 sends 2 messages to task 1 and 5 to task 2.
 Example two_nodes() {
     Example e = machine(2, 1, 3.0);
     add_tasks(e, {4.0, 1.0, 1.0}, {0, 0, 1});

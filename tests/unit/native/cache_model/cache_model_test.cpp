@@ -49,7 +49,7 @@ class Expected {
     std::vector<std::list<Line>> sets_;  // the last used first
 };
 
-// A model in memory as it has it in a program.
+// A model in memory like that in a recorded program.
 class Modelled {
   public:
     Modelled(const CacheShape& shape, bool wide)
@@ -81,7 +81,7 @@ class Modelled {
         return traffic;
     }
 
-    // Whether the line waited: the filter did not know it.
+    // Whether the line was put into the queue, because the filter did not have it.
     bool touch(uint64_t line) {
         const void* before = next_;
         Traffic ignored;
@@ -110,7 +110,7 @@ class Modelled {
     const void* next_ = nullptr;
 };
 
-// Here and there, in walks of several strides, and again and again.
+// Random lines, walks with several strides, and repeated lines.
 std::vector<Line> some_lines(const CacheShape& shape) {
     std::vector<Line> lines;
     uint64_t random = 88172645463325252;
@@ -168,7 +168,7 @@ std::vector<uint64_t> others_of_set(const CacheShape& shape, uint64_t line, size
 }
 
 TEST_P(Caches, WhatLeavesTheCacheLeavesTheFilter) {
-    constexpr uint64_t kLine = 0x7f1234007;  // where something is
+    constexpr uint64_t kLine = 0x7f1234007;  // any line in use
     Modelled modelled(shape_, wide_);
     Traffic ignored;
     EXPECT_TRUE(modelled.touch(kLine));

@@ -54,7 +54,7 @@ struct Found {
     bool outermost = false;
 };
 
-// The callers of this function, by our rules and by the C library.
+// The callers of this function, from our rules and from the C library.
 __attribute__((noinline)) void look(Found& found) {
     void* addresses[kMax];
     const int count = backtrace(addresses, kMax);
@@ -180,7 +180,7 @@ class Section {
         end();
         const uint8_t table[] = {1, 0x1b, 0x03, 0x3b};
         std::memcpy(bytes_.data(), table, sizeof table);
-        put(4, 0);  // where .eh_frame is: not used
+        put(4, 0);  // the place of .eh_frame: not used
         put(8, 1);  // functions
         put(12, kCode);
         put(16, static_cast<uint32_t>(own_at));

@@ -137,7 +137,7 @@ TEST_F(AccessesAheadTest, AStringIsALoop) {
     EXPECT_EQ(addresses({0xf3, 0xa4, 0x48, 0x8b, 0x02, 0xf4}), (Addresses{0x7000, 0x8000}));
 }
 
-// A program that does what others do.
+// A program with usual operations.
 [[noreturn]] void work() {
     std::vector<std::string> words;
     std::vector<double> values(5);
@@ -205,7 +205,7 @@ std::vector<Access> actual(pid_t process, const user_regs_struct& r, MemoryOfPro
     return found;
 }
 
-// What was said at a sample, compared with what the thread then does.
+// Compares the predicted accesses at a sample with those that the thread then makes.
 struct Prediction {
     std::vector<AccessAhead> accesses;
     bool with_memory;

@@ -150,7 +150,7 @@ TEST(Parallel, CombinesInOrder) {
 
 TEST(Parallel, RefusesRangesOfOtherSizes) {
     segmented_vector<int> v{layout{block{2}}, 10};
-    const std::vector<int> other(sizes.size() + 4);  // which the compiler does not know
+    const std::vector<int> other(sizes.size() + 4);  // the compiler does not know this value
     EXPECT_THROW(numascape::copy(serial_executor{}, other, v), std::invalid_argument);
     EXPECT_THROW(transform_reduce(serial_executor{}, v, other, 0), std::invalid_argument);
 }
@@ -229,7 +229,7 @@ TEST(Sort, LosesNoMoreThanTheStandardsWhenComparingThrows) {
             if (p != nullptr) left.push_back(*p);
         std::sort(left.begin(), left.end());
         ASSERT_TRUE(std::includes(sorted.begin(), sorted.end(), left.begin(), left.end()));
-        ASSERT_GE(left.size(), 499U);  // std::sort has one element in its hand
+        ASSERT_GE(left.size(), 499U);  // std::sort has one element in a variable
     }
     EXPECT_GT(thrown, 10);
 }

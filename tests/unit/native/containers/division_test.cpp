@@ -36,7 +36,7 @@ topology large_machine() {
         {0, low, true, {10, 20, 30}}, {1, high, true, {20, 10, 14}}, {2, {}, true, {30, 14, 10}}}};
 }
 
-// Runs everything here, and keeps for each worker of the large machine how many tasks it had.
+// Runs all tasks in this thread, and counts the tasks of each worker of the large machine.
 struct Recorder {
     detail::worker_groups groups{large_machine(), 0};
     std::vector<std::size_t> tasks = std::vector<std::size_t>(groups.workers());
@@ -101,7 +101,7 @@ TEST(Division, KeepsASharesWorkerForEveryAlgorithm) {
 
 TEST(Division, SharesTheWorkOfConstructionAndSorting) {
     Recorder executor;
-    // By worker. Many elements are compared, so a set would take most of the time.
+    // The elements by worker. Many elements are compared, so a set would take most of the time.
     std::vector<bool> constructing(128), sorting(128);
     const auto value = [&](std::size_t i) {
         constructing[executor.current] = true;
@@ -157,7 +157,7 @@ TEST(Division, WakesNobodyForAFewNumbers) {
         return a < b;
     });
     EXPECT_EQ(threads, here);
-    // Unless each element is work of its own, or owns something.
+    // The exceptions are elements with much work each, and elements that own memory.
     threads.clear();
     for_each(in_grains{workers, 1}, few, note);
     EXPECT_EQ(threads.size(), std::min<std::size_t>(workers.workers(), 100));

@@ -96,7 +96,7 @@ TEST(NodeThreads, GiveTheSameTasksToTheSameThreads) {
 TEST(NodeThreads, TakeTurnsWithTheBulksOfSeveralThreads) {
     node_threads workers;
     const std::vector<int> nodes(8, 0);
-    std::vector<long> sums(8, 0);  // without turns two bulks would add to one of them at a time
+    std::vector<long> sums(8, 0);  // two bulks at a time would both add to one
     const auto add = [&] {
         for (int round = 0; round < 50; ++round)
             workers.bulk(nodes, [&](std::size_t k) { ++sums[k]; });
@@ -123,7 +123,7 @@ TEST(NodeThreads, NeedCpus) {
     EXPECT_THROW(node_threads{topology{elsewhere}}, std::system_error);
 }
 
-// Fails at every bulk after some.
+// Every call of bulk after the first ones fails.
 struct Failing {
     int left;
     template <class F>

@@ -16,7 +16,7 @@
 #include "numascape/layout_text.hpp"
 #include "numascape/segmented_vector.hpp"
 
-// As Boost.Container documents its traits; Debian 12 has no Boost with them.
+// The traits as Boost.Container documents them; Debian 12 has no Boost with these traits.
 namespace boost::container {
 struct segmented_iterator_tag {
     static constexpr bool value = true;

@@ -59,7 +59,7 @@ TEST(MachineDocument, GivesTheNodes) {
     EXPECT_EQ(machine.distance(0, 4), 14);
     EXPECT_EQ(machine.distance(4, 4), std::numeric_limits<int>::max());  // null: unknown
     EXPECT_EQ(machine.nearest(4, std::vector{1, 0}), 1U);
-    // The first matrix of reads that has a pair counts, and of a column the best.
+    // The first matrix of reads with a value for a pair counts, and the best value of a column.
     EXPECT_EQ(machine.nodes()[0].bandwidth, 40);
     EXPECT_EQ(machine.nodes()[1].bandwidth, 20.5);
     EXPECT_EQ(machine.nodes()[2].bandwidth, 61);
@@ -72,7 +72,7 @@ TEST(MachineDocument, SaysWhatMayBeUsed) {
     EXPECT_EQ(fewer.memory_nodes(), (std::vector{0, 1}));
     const topology controlled = parse_machine(
         replaced(R"("allowed_cpus": null)", R"("controllers": [{"values": [70, 70, 70]}])"));
-    EXPECT_EQ(controlled.nodes()[0].bandwidth, 40);  // what a node's CPUs read comes first
+    EXPECT_EQ(controlled.nodes()[0].bandwidth, 40);  // the reads of a node's own CPUs have priority
 }
 
 TEST(MachineDocument, SaysWhatIsWrongWhere) {
@@ -110,7 +110,7 @@ TEST(MachineDocument, SaysWhatIsWrongWhere) {
     }
 }
 
-// The sanitizers look on.
+// The sanitizers check this.
 TEST(MachineDocument, RefusesOrReadsWhateverItIsGiven) {
     int refused = 0;
     const auto read = [&](const std::string& text) {
@@ -128,7 +128,7 @@ TEST(MachineDocument, RefusesOrReadsWhateverItIsGiven) {
             read(text);
         }
     }
-    EXPECT_GE(refused, static_cast<int>(described.size()) - 2);  // at least what was cut off
+    EXPECT_GE(refused, static_cast<int>(described.size()) - 2);  // at least all cut texts
 }
 
 TEST(MachineDocument, IsReadFromAFile) {

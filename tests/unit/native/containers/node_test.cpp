@@ -172,7 +172,7 @@ TEST(Memory, GoesWithItsContainer) {
     Vector c(100, 3, base);
     swap(a, c);
     EXPECT_EQ(c.get_allocator().policy(), huge);
-    a = c;  // a copy keeps to its own
+    a = c;  // a copy has its own
     EXPECT_EQ(a.get_allocator().policy(), base);
     EXPECT_EQ(a[99], 2);
     std::list<int, placed_allocator<int>> list{{1, 2, 3}, page_policy::interleaved({0})};

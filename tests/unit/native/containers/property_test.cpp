@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For random sizes, segments, parts and executors, an algorithm does to a placed range what the
-// standard one does to an array.
+// For random sizes, segments, parts and executors, an algorithm changes a placed range as the
+// standard one changes an array.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -253,7 +253,7 @@ TEST(Properties, AnAlgorithmDoesWhatTheStandardsDoes) {
             expect_all(executor, slice(u, from, size), part, random);
             expect_numbers(executor, slice(v | std::views::drop(from), 0, size), part);
         }
-        EXPECT_TRUE(std::ranges::equal(v, a));  // nothing beside the parts has changed
+        EXPECT_TRUE(std::ranges::equal(v, a));  // nothing outside of the parts has changed
         EXPECT_TRUE(std::ranges::equal(u, a));
         if (::testing::Test::HasFailure()) return;
     }

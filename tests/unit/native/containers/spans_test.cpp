@@ -48,7 +48,7 @@ TEST(Spans, AreCutWhereAnyRangesSegmentEnds) {
     EXPECT_THROW(for_each_span([](auto...) {}, a, std::vector<int>(3)), std::invalid_argument);
 }
 
-// As std::extents has it: what the mapping needs.
+// The part of std::extents that the mapping needs.
 struct Matrix {
     using index_type = std::size_t;
     using size_type = std::size_t;

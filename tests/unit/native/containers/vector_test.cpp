@@ -20,7 +20,7 @@ using namespace numascape;
 
 namespace {
 
-// Counts those that live; the `fatal`-th construction throws.
+// Counts the living objects; construction number `fatal` throws.
 struct Counted {
     static inline std::atomic<int> living = 0;
     static inline std::atomic<int> made = 0;

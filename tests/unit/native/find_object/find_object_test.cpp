@@ -8,12 +8,12 @@
 
 #include "placer/find_object.h"
 
-// The placer's is hidden: calls from this program are to it.
+// The function of the placer is hidden, so calls from this program go to it.
 extern "C" int _dl_find_object(void* address, struct dl_find_object* result) noexcept;
 
 namespace numascape::placer {
 
-// As if the C library had no such function.
+// Simulates a C library without this function.
 FindObject find_object_of_c_library() {
     return nullptr;
 }

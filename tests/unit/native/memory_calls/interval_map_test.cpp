@@ -12,7 +12,7 @@ namespace {
 
 using Map = IntervalMap<int>;
 
-// What the map says of each address from 0 to `end`; -1 where there is nothing.
+// The value of the map at each address from 0 to `end`; -1 if there is none.
 std::vector<int> values(Map& map, uint64_t end) {
     std::vector<int> found(end, -1);
     map.each_in(0, end, [&](const Map::Interval& interval) {
@@ -49,7 +49,7 @@ TEST(IntervalMap, WhatWasTakenCanBePutBackElsewhere) {
               (std::vector<int>{1, 1, -1, -1, -1, -1, 2, 2, -1, -1, -1, -1, 1, 1, 2, 2, -1, -1}));
 }
 
-// Against one value per address, over many changes; some are undone.
+// Compares with one value per address, over many changes; some are undone.
 TEST(IntervalMap, AgreesWithAnArray) {
     constexpr uint64_t kEnd = 200;
     std::mt19937 random(1);

@@ -99,7 +99,7 @@ TEST(MemoryCalls, TheBreakGrowsAndShrinks) {
     const Told shrunk = tell(state, {SYS_brk, {kAt + kPage}, {}}, kAt + kPage);
     EXPECT_EQ(shrunk.risks, Words{"unmap 1"});
     EXPECT_EQ(shrunk.effects, Words{"unmap 1"});
-    // A break that cannot be had: the kernel answers with the one that stays.
+    // If a break is not possible, the kernel returns the old one.
     EXPECT_TRUE(tell(state, {SYS_brk, {1}, {}}, kAt + kPage).effects.empty());
 }
 

@@ -45,7 +45,7 @@ class Looking : public testing::Test {
                   bytes);
     }
 
-    // What a look notes; only at blocks with faults.
+    // The changes that a check notes, only in blocks with faults.
     std::vector<Noted> look(uint64_t began = kBegan) {
         std::vector<FaultEntry> entries;
         EXPECT_TRUE(pages().look(entries, began, 0, 0));
@@ -99,7 +99,7 @@ TEST_F(Looking, WhatIsSharedOrSwappedMayFaultForAnotherReason) {
 TEST_F(Looking, AFaultThatTheKernelHasNotHandledYetMayFaultForAnotherReason) {
     fault(kBlock);
     EXPECT_EQ(look(), (Notes{{kToCopy, kBlock, 1}}));
-    set(kBlock, kBlock, kHere);  // looked at again, though nothing else of the block faulted
+    set(kBlock, kBlock, kHere);  // checked again, although no other page of the block had a fault
     EXPECT_EQ(look(), (Notes{{kInMemory, kBlock, kBlock}}));
 }
 
@@ -133,7 +133,7 @@ TEST_F(Looking, WhatWasThereAndIsNotIsGoneAtOnce) {
     fault(kBlock);
     look();
     set(kBlock, 3, 0);
-    fault(kBlock + 8);  // so that the block is looked at
+    fault(kBlock + 8);  // so that the block is checked
     set(kBlock + 8, 1, kHere);
     EXPECT_EQ(look(), (Notes{{kGone, kBlock, 3}}));
 }

@@ -12,7 +12,7 @@ constexpr uint64_t kBlock = 512 * kPage;
 FaultEntry fault(uint64_t time, uint64_t address, uint32_t tid = 1) {
     return {time, address, 0x1000, 1, tid, 0, FaultKind::kFault};
 }
-// From `began` to `time`; the kernel has counted so many hinting faults.
+// From `began` to `time`; the number of hinting faults that the kernel has counted.
 FaultEntry look(uint64_t began, uint64_t time, uint64_t counted) {
     return {time, began, counted, 1, 0, 0, FaultKind::kLook};
 }

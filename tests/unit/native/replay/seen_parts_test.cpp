@@ -197,7 +197,7 @@ TEST(SeenLines, OnlyPagesOfSeveralThreadsAreKept) {
     using Numbers = std::vector<uint64_t>;
     EXPECT_EQ(out.page, (std::vector<uint32_t>{5, 5, 5}));
     EXPECT_EQ(out.thread, (std::vector<uint32_t>{1, 2, 2}));
-    // The line of both by itself; the others together.
+    // The line of both threads alone; the other lines together.
     EXPECT_EQ(out.line, (std::vector<uint32_t>{0, 0, SeenLineColumns::kWholePage}));
     EXPECT_EQ(out.lines, (Numbers{1, 1, 12}));
     EXPECT_EQ(out.bytes, (Numbers{1, 16, 0}));

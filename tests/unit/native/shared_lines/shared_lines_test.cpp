@@ -34,7 +34,7 @@ struct LineAccess {
     bool write;
 };
 
-// The threads of a program, with accesses one after the other, as the recorder's code makes them.
+// The threads of a program; their accesses come one after the other, as from the recorder's code.
 class Threads {
   public:
     explicit Threads(uint32_t count) {
@@ -98,7 +98,7 @@ class Threads {
     std::vector<std::unique_ptr<Thread>> threads_;
 };
 
-// What the header calls a transfer, in the simplest way. `shared` of all transfers.
+// A transfer, as the header defines it, in the simplest form. `shared`: true sharing of these.
 class ExpectedTransfers {
   public:
     void access(const LineAccess& access) {
@@ -199,7 +199,7 @@ TEST(SharedLines, BytesInCommonAreSeenInEachTurn) {
         all_found.judged += threads.found[pair].judged;
         all_found.shared += threads.found[pair].shared;
     }
-    // Nothing is known of the bytes before the line is watched.
+    // The bytes are not known before the line is watched.
     EXPECT_GE(all_found.judged + 4, all_expected.transfers);
     EXPECT_LE(all_found.shared, all_expected.shared);
     EXPECT_GE(all_found.shared + kThreads, all_expected.shared);

@@ -47,7 +47,7 @@ TEST(Demangling, LeavesDamagedRustNames) {
     }
     const std::string deep = "_R" + std::string(5000, 'I');
     EXPECT_EQ(readable_name(deep.c_str()), deep);
-    // Each tuple has the one before it twice.
+    // Each tuple contains the previous one twice.
     std::string grows = "_RMC1aTjjE";
     for (int i = 0; i < 60; ++i) grows = "_RMC1aT" + grows.substr(6) + "B6_E";
     EXPECT_FALSE(readable_name(grows.c_str()).empty());

@@ -19,7 +19,7 @@ struct Capture {
     Registers registers;
     std::uint64_t stack_address;
     std::vector<std::byte> stack;
-    std::vector<std::uint64_t> expected;  // as the compiler's own unwinder sees it
+    std::vector<std::uint64_t> expected;  // as the compiler's own unwinder finds it
 };
 
 int add_module(dl_phdr_info* info, std::size_t, void* modules) {
@@ -76,7 +76,7 @@ store_registers:
 .size store_registers, .-store_registers
 )");
 
-// A function without call frame information, as those of musl's C library.
+// A function without call frame information, like those of musl's C library.
 extern "C" void undescribed();
 asm(R"(
 .text
