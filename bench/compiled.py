@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the CPU time of recorded programs that numascape-cc built with that of clang's builds.
 
-Also measures how much longer compiling takes. Runs alternate, as in overhead.py.
+It also measures the additional time of compiling. Runs alternate, as in overhead.py.
 """
 
 import statistics

@@ -86,7 +86,7 @@ def output_of(command: list[str], threads: int) -> str:
 
 
 def native(program: str, kind: str, threads: int) -> float:
-    """Seconds of the work."""
+    """The seconds that the work takes."""
     return float(output_of([str(BUILD / program), kind], threads).split()[0])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs random blocks of instructions natively and recorded, and compares everything.
+"""Runs random blocks of instructions natively and recorded, and compares all results.
 
-The same as tests/fuzz/test_instructions.py, with more blocks and other seeds.
+It does the same as tests/fuzz/test_instructions.py, with more blocks and other seeds.
 """
 
 import json
@@ -34,7 +34,7 @@ ROOM = 4 << 30  # bytes for the files of a program
 
 
 def room() -> str | None:
-    """Return a folder in memory, where the system has one with enough room."""
+    """Return a folder in memory, if the system has one with enough room."""
     memory = Path("/dev/shm")
     return str(memory) if memory.is_dir() and disk_usage(memory).free > ROOM else None
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves the memory of programs in guests with several nodes, for longer than the tests have time.
 
-A program that maps, forks and executes all the time, and a language model that llama.cpp serves. It
-checks facts: answers, and where the kernel has the pages. A guest shows nothing about speed.
+The programs are one that maps, forks and executes all the time, and a language model that llama.cpp
+serves. It checks facts: the answers, and the nodes of the pages in the kernel. A guest shows
+nothing about speed.
 """
 
 from __future__ import annotations

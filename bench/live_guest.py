@@ -61,7 +61,7 @@ class Generation:
 
 @contextmanager
 def serving(server: str, model: str) -> Iterator[int]:
-    """Start the server, and wait until it answers; its process number."""
+    """Start the server, wait until it answers, and return its process number."""
     Path(SOCKET).unlink(missing_ok=True)
     words = [server, "-m", model, "-t", "2", "-c", "256", "-np", "1", "--no-warmup", "--host"]
     with Path("server.log").open("a") as log:
@@ -138,7 +138,7 @@ def moved_while_it_generates(pid: int, model: str) -> dict[str, Any]:
 
 
 def cold(server: str, model: str) -> dict[str, Any]:
-    """One thread has read the model; then it is spread while it generates."""
+    """One thread has read the model; then the model is spread while it generates text."""
     read_on_node_0(model)
     read = cached(model)
     with serving(server, model) as pid:

@@ -2,7 +2,7 @@
 """Runs tests with one function changed, in copies of a process that has collected all tests.
 
 A copy needs no time to start Python, to load modules and to collect tests. It replaces the code of
-the function where it is, so it cannot change what runs while a module is loaded.
+the function in place, so it cannot change code that runs while a module is loaded.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def limit_cpu_time(limit_s: int) -> None:
 
 def _replace(trial: Trial) -> None:
     changed = next(_codes(trial.code, trial.first_line))
-    gc.unfreeze()  # tests/conftest.py hides what is loaded from the collector
+    gc.unfreeze()  # tests/conftest.py hides the loaded objects from the collector
     functions = [
         one
         for one in gc.get_objects()

@@ -210,7 +210,7 @@ def _tests_of(mutant: Mutant, tests: dict[Line, list[TimedTest]]) -> list[str]:
 
 
 def _time_class(test: TimedTest) -> int:
-    """The same for tests of similar time: those of a file then share its fixtures."""
+    """Tests of similar time, ordered by file: the tests of a file then share its fixtures."""
     return max(0, int(1000 * test.seconds)).bit_length() // 3
 
 

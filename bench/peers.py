@@ -38,7 +38,7 @@ console = Console(stderr=True)
 
 @dataclass(frozen=True)
 class ObservedRun:
-    """One observed run; shares are those of all counted accesses, None if none are counted."""
+    """One observed run; shares are of all counted accesses, or None if nothing is counted."""
 
     cost: Cost
     left_bytes: int
@@ -237,7 +237,7 @@ def row_of(peer: Peer, found: PeerRuns, exact: dict[str, int]) -> list[str | flo
 
 
 def figure(table: ResultTable) -> Figure:
-    """Bars of the CPU time over native, without the start, on a logarithmic axis."""
+    """Draw bars of the CPU time over native, without the start, on a logarithmic axis."""
     drawn = Figure(figsize=(8, 0.35 * len(table.rows) + 1.2), layout="constrained")
     ax = drawn.subplots()
     rows = list(reversed(table.rows))

@@ -226,7 +226,7 @@ def base_result(case: str, row: dict[str, str]) -> Result:
 
 
 def speedup(row: dict[str, str], base_s: float) -> tuple[float, float]:
-    """In percent, and the standard error of its time."""
+    """The speedup in percent, and the standard error of its time."""
     mean, deviation, count = (float(row[name]) for name in ("mean_s", "sd_s", "runs"))
     return 100 * (1 - mean / base_s), 100 * deviation / count**0.5 / base_s
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the tests that execute each line of the package, and how long they take.
 
-The tests run once, in a few processes, under coverage.py. What a fixture executes counts for all
-tests of its file, because fixtures of a module are made in its first test.
+The tests run once, in a few processes, under coverage.py. Lines that a fixture executes count for
+all tests of its file, because fixtures of a module are made in its first test.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def tests_by_line(
     """The quick tests in these files and folders that execute each line.
 
     Tests that fail without any mutant are left out. Tests that execute no line, such as those that
-    look at classes, are at NO_LINE. The file `kept`, if it exists, has what an earlier call found.
+    look at classes, are at NO_LINE. The file `kept`, if it exists, has the result of an earlier
+    call.
     """
     if kept is not None and kept.exists():
         rows = json.loads(kept.read_text())

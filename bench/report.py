@@ -62,7 +62,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class DrawingTimes:
-    """Milliseconds in the browser until the figures appeared, and of each redrawing."""
+    """Milliseconds in the browser until the figures appeared, and for each redrawing."""
 
     opened: float
     redrawn: list[float]

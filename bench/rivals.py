@@ -27,7 +27,7 @@ from numascape.balance.graph import Cores, Integers
 
 KAHYPAR_CONFIG = "KAHYPAR_CONFIG"
 IMBALANCE = 0.05
-# Of the imbalance of nodes; the rest is left to the cores of each node.
+# The share of the allowed imbalance for the nodes; the cores of each node get the rest.
 NODES_SHARE = 0.8
 
 # Loads and costs are scaled to integers; the largest one becomes this value.

@@ -338,7 +338,7 @@ class _Client(threading.Thread):
             self.answers.add(self._ask(self._folder))
 
     def end(self) -> bool:
-        """Stop; whether all answers were the same."""
+        """Stop, and return whether all answers were the same."""
         self._stopped.set()
         self.join()
         return len(self.answers) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces that are made, and not recorded, for benchmarks of what reads traces."""
+"""Constructed traces for benchmarks of code that reads traces."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _IN_TURN = (
 
 
 class FilesTogether(LoadFileScheduling):
-    """Run the tests of a file in one process, which makes fixtures once; also those in turn."""
+    """Run the tests of a file, or of files in turn, in one process, which makes fixtures once."""
 
     def _split_scope(self, nodeid: str) -> str:
         in_turn = (paths[0] for paths in _IN_TURN if nodeid.startswith(paths))
@@ -54,15 +54,16 @@ class FilesTogether(LoadFileScheduling):
         return killer
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        """Also to a process that has just died: `remove_node` hands its tests out again."""
+        """Give tests also to a process that has just died: `remove_node` hands them out again."""
         with suppress(OSError):  # its channel is closed, but xdist does not know yet that it died
             super()._assign_work_unit(node)
 
     def _reschedule(self, node: WorkerController) -> None:
         """Give a process at least two tests, or say that there are no more.
 
-        It begins a test only when it knows the next one. The base class gives a process that
-        replaces another one a single file: if one test is left of it, it would wait forever.
+        A process begins a test only when it knows the next one. The base class gives a single file
+        to a process that replaces another one: if this file has one test left, the process would
+        wait forever.
         """
         if node not in self.registered_collections:  # it is still starting
             return

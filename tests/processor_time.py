@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much processor time the tests of each file take, with all processes that they start.
+"""Prints the processor time of the tests of each file, with all processes that they start.
 
 It hardly depends on what else runs on the machine. `--durations` prints it, too.
 """

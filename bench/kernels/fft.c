@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and inverse complex FFT, in place, radix 2: strides that are powers of two and a bit
-// reversal that jumps over the whole array. Usage: fft [LOG2_SIZE [ROUNDS]]
+// Forward and inverse complex FFT, in place, radix 2. Its strides are powers of two, and its bit
+// reversal jumps over the whole array. Usage: fft [LOG2_SIZE [ROUNDS]]
 #include <complex.h>
 #include <math.h>
 

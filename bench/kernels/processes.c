@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// COUNT threads, forked processes, or processes that execute this program, AT_ONCE at a time. Each
-// writes a page of its stack.
+// Starts COUNT threads, forked processes, or processes that execute this program, AT_ONCE at a
+// time. Each writes a page of its stack.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

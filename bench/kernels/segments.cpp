@@ -32,7 +32,7 @@
 namespace {
 
 constexpr std::size_t segments = 4;
-constexpr double batch = 16 << 20;  // elements between two looks at the clock
+constexpr double batch = 16 << 20;  // elements between two readings of the clock
 
 using Segmented = numascape::segmented_vector<double>;
 
@@ -113,7 +113,7 @@ void stencil_by_segments(Arrays& s) {
 }
 
 #ifdef BOOST
-// Boost's algorithm assigns its function, which a lambda with captures does not allow.
+// Boost's algorithm assigns its function, but a lambda with captures cannot be assigned.
 struct Sum {
     double value = 0;
     void operator()(double x) { value += x; }

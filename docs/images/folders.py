@@ -63,7 +63,7 @@ def reachable(imports: Imports, start: str) -> set[str]:
 
 
 def arrows(imports: Imports) -> set[tuple[str, str]]:
-    """The imports that do not follow from others. Those within a circle all stay."""
+    """The imports that do not follow from others. All imports within a circle stay."""
     needed = {folder: reachable(imports, folder) for folder in imports}
 
     def in_circle(one: str, other: str) -> bool:

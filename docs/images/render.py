@@ -42,7 +42,7 @@ from synthetic.patterns import seismic  # noqa: E402
 from synthetic.write import write_pattern  # noqa: E402
 
 MADE_UP: dict[str, Callable[[], Pattern]] = {"heat": heat, "stencil": seismic}
-# Everything is drawn at once, and nothing lies over something else.
+# Everything is drawn immediately, and nothing covers something else.
 AT_REST = ".phases-bar { position: static !important; }"
 WITHOUT_THE_RUN = "section:has(> dl.facts), dl.facts { display: none !important; }"
 
@@ -161,7 +161,7 @@ PICTURES = (
 
 
 def main(wanted: list[str]) -> None:
-    """Render the pictures called so, or every picture."""
+    """Render the pictures with these names, or every picture."""
 
     def chosen(name: str) -> bool:
         return not wanted or name in wanted

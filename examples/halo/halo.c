@@ -66,7 +66,7 @@ static void exchange_halo(struct slab* slab, struct neighbours with) {
                  with.after, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Sendrecv(last, row, MPI_DOUBLE, with.after, 1, slab->above, row, MPI_DOUBLE, with.before, 1,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    // No heat flows over the edge of the plate.
+    // No heat flows across the edge of the plate.
     if (with.before == MPI_PROC_NULL) memcpy(slab->above, slab->field, sizeof *last * slab->size);
     if (with.after == MPI_PROC_NULL) memcpy(slab->below, last, sizeof *last * slab->size);
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that repeat their work until there is input, and print a line for each round.
 
-They use a processor all the time, which would slow down what a test does after the recording. So
-they print into a socket with the smallest buffer. It has place for a few rounds; then they wait
-until somebody reads.
+They use a processor all the time, which would slow down the later steps of a test. So they print
+into a socket with the smallest buffer. It has space for a few rounds; then they wait until the test
+reads.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
 COMPILERS_PROGRAMS = ("openmp", "fields")
 # No library can be loaded into a static program.
 REFUSED = {(PLAN, "concurrent"): "is linked statically"}
-# node starts a worker in each round, and all code of it is translated again after each attach.
+# node starts a worker in each round, and all of its code is translated again after each attach.
 FEWER_ATTACHES = {"events.js": 1}
 # Attaching: a recorder enters and leaves while they work.
 CELLS = [(way, program) for way in (BINARY, FAULTS, PLAN, ATTACH) for program in LANGUAGES]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers of Debian answer under load as they do alone, and end correctly."""
+"""Recorded servers of Debian answer under load as without a recorder, and end correctly."""
 
 from __future__ import annotations
 

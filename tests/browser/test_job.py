@@ -25,7 +25,7 @@ HOSTILE = "<script>window.pwned=1</script>"
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> AnalysedJob:
-    """Ranks of which one does 4 times the work, and one has another structure."""
+    """A job in which one rank does 4 times the work, and another has one more structure."""
     folder = write_job(tmp_path_factory.mktemp("job") / "run.numascape", SIZE, pages=32)
     busy = rank_pattern(OUTLIER, SIZE, pages=32, work=4)
     write_rank(folder, OUTLIER, SIZE, busy, exit_status=139)

@@ -62,7 +62,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def limit_memory() -> None:
-    """Limit of the address space, of which the libraries reserve much."""
+    """A limit of the address space; it is large, because the libraries reserve much."""
     resource.setrlimit(resource.RLIMIT_AS, (24 << 30, 24 << 30))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Numascape where a filter forbids a system call, as the profiles of containers do."""
+"""Runs Numascape while a filter forbids a system call, as the profiles of containers do."""
 
 from __future__ import annotations
 

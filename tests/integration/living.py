@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program living.c, talked to through its standard input and output."""
+"""Controls the program living.c through its standard input and output."""
 
 from __future__ import annotations
 

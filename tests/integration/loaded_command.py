@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `numascape` in processes that have its modules loaded already.
 
-Loading them takes 0.6 s of CPU time, twice as much as all else in a small recording. Each process
-is a forked copy of one that has only loaded them, and then does what the installed command does.
+Loading them takes 0.6 s of CPU time, twice as much as everything else in a small recording. Each
+process is a forked copy of one that has only loaded them, and then does what the installed command
+does.
 """
 
 from __future__ import annotations

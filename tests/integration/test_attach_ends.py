@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a process ends while it is recorded, and which processes are refused beforehand."""
+"""Processes may end in any way while they are recorded; some are refused beforehand."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_reads_and_writes_are_told_apart(sampled: Any) -> None:
 
 
 def test_an_access_by_a_loaded_index_is_seen(sampled: Any) -> None:
-    """The address of a value follows from the order only in a part of the loop."""
+    """An entry of `order` gives the address of a value, and is known only in a part of the loop."""
     gathered = rows(sampled, "values", "order").filter(pl.col("thread") == 3)
     assert set(gathered["name"]) == {"values", "order"}
     assert set(rows(sampled, "values")["thread"]) == {3}

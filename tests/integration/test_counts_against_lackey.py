@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The totals agree with Valgrind's lackey, which counts loads and stores in another way.
+"""The totals agree with Valgrind's lackey, which counts loads and stores independently.
 
 The programs are static and free of the C library, so that both observers see the same
 instructions; lackey reports each load (L), store (S) and read-modify-write (M).

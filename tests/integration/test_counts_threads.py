@@ -78,7 +78,7 @@ def test_a_stack_is_only_its_part_of_a_mapping(record: Any) -> None:
 def test_barriers_do_not_count_for_the_blocks_beside_the_runtime(record: Any) -> None:
     recording = record("barriers_openmp")
     reads, writes = recording.total("tiny[i]")
-    # The program writes 256 words. Samples tell to which blocks the accesses to a shared page went.
+    # The program writes 256 words. Samples show the blocks of the accesses to a shared page.
     runtime = sum(recording.total("OpenMP runtime"))
     assert runtime > 2 * 20000
     assert 0 < reads + writes < 0.01 * runtime

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`numascape tune` refuses wrong requests before it observes, also on a machine with one node.
 
-tests/vm/test_live.py moves a program on two nodes, measures, and takes back.
+tests/vm/test_live.py moves a program on two nodes, measures, and moves it back.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from numascape.tuning.printing import outcome_lines
 
 PROGRAMS = Path(__file__).parents[1] / "vm/programs"
 Numascape = Callable[..., tuple[int, str, str]]
-# The process waits, and is no thread of the test.
+# The process waits; it is not a thread of the test.
 SLEEPS = "import time; print('ready', flush=True); time.sleep(1000)"
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def expect_success(*command: str | Path, folder: Path = ROOT) -> None:
-    """Fail the test with the end of what the command printed unless it succeeds."""
+    """Run the command; if it fails, fail the test with the end of its output."""
     result = subprocess.run(
         [str(part) for part in command],
         cwd=folder,

@@ -15,7 +15,7 @@ FACES = {"__init__", "__main__"}
 def python_imports(root: Path) -> Iterator[tuple[str, str, str]]:
     """The package or module that imports, the one that it imports, and the file.
 
-    Also those of the bindings, whose types are in `_native`, and of `numascape` itself.
+    This includes the bindings, whose types are in `_native`, and `numascape` itself.
     """
     package = root / "src" / "numascape"
     for path in sorted([*package.rglob("*.py"), *package.rglob("*.pyi")]):

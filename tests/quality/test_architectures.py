@@ -108,7 +108,7 @@ def test_every_header_that_chooses_a_processor_refuses_others() -> None:
 
 
 def test_the_table_of_what_a_port_adds_has_every_file_of_an_architecture() -> None:
-    """Of a header and a source of one name, the source."""
+    """The source file, if a header and a source have the same name."""
     files = {
         (path.parts[-4], path.name)
         for path in NATIVE.glob("*/arch/x86_64/*")

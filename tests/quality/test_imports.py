@@ -91,7 +91,7 @@ def test_imports_of_each_kind_are_found() -> None:
 
 
 def test_files_of_python_do_not_import_each_other_in_a_circle() -> None:
-    """Also inside a package, and also for types or inside a function."""
+    """This also holds inside a package, for types, and for imports inside a function."""
     modules = {module_name(path): path for path in PACKAGE.rglob("*.py")}
     imports = {
         name: {module_of(imported, modules) for imported in imported_names(path)} - {name, ""}

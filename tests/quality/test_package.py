@@ -59,7 +59,7 @@ def test_the_package_has_what_was_built(installed: Path) -> None:
 
 
 def test_what_is_loaded_into_programs_runs_on_older_systems(installed: Path) -> None:
-    """The wheel is for glibc 2.34; what else it contains, auditwheel checks."""
+    """The wheel is for glibc 2.34; auditwheel checks its other libraries."""
     for name in ("_placer/libnumascape_placer.so", "_recorder/libnumascape_runtime.so"):
         symbols = subprocess.run(
             ["objdump", "-T", installed / "numascape" / name],

@@ -113,7 +113,7 @@ def test_a_name_has_one_meaning(folder: str) -> None:
 
 
 def test_a_public_function_is_of_one_package() -> None:
-    """Not the verbs: a command, the function of the library that it calls, and that of the API.
+    """Verbs are exempt: a command, the library's function for it, and that of the API share a name.
 
     Files of one package may have functions of one name, such as `diagnose` of each diagnosis.
     """

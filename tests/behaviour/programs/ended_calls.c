@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A single signal ends the system call in which a thread waits, while another thread forks all the
-// time. A process of its own sends the signals, when the kernel says that the thread is in its
-// call.
+// time. Another process sends the signals, when the kernel says that the thread is in its call.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child becomes another program several times over; what it inherits stays.
+// A child executes another program several times; the inherited state stays.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

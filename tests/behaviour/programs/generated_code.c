@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that a program writes while it runs: over itself, to ever new places, and in pages that are
-// writable or executable in turn.
+// Code that a program writes while it runs: over itself, to new places each time, and in pages that
+// are writable or executable in turn.
 #include <sys/mman.h>
 
 #include "rounds.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of 3 GiB, of which little is touched. The kernel makes one mapping of it and of the
-// storage of the main thread, which lies above it.
+// A block of 3 GiB, of which little is touched. The kernel joins it with the storage of the main
+// thread above it, in one mapping.
 #include "rounds.h"
 
 static const size_t kBytes = (size_t)3 << 30;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints a program's own state, one "key: value" per line, in the order of the tests. With
-// "repeat", prints it again and again, and "round" before each time.
+// "repeat", it prints this again and again, with "round" before each repetition.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half of the address space is reserved, and a page is used here and there in it.
+// Half of the address space is reserved, and single pages in it are used.
 #define _GNU_SOURCE
 #include <sys/mman.h>
 

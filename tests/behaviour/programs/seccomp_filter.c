@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child that is killed at any system call but write, exit and a handler's return: it takes new
-// pages, gets a signal, and ends normally; another one makes a forbidden call.
+// A child is killed at any system call except write, exit and a handler's return. It touches new
+// pages, gets a signal, and ends normally; another child makes a forbidden call.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>

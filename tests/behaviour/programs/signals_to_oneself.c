@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks what the handler of a signal learns about its sender. These signals usually come from the
-// processor, without a sender.
+// Checks what the handler of a signal learns about its sender. Without a sender, these signals come
+// from the processor.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

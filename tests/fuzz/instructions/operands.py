@@ -157,7 +157,7 @@ class _Operands:
             self.instruction.is_broadcast = True
             size = form.broadcast_bytes
         if form.name == "LAR":
-            # DynamoRIO uses the destination itself, but this may not write it: no segment.
+            # DynamoRIO uses the destination register, but this form may not write it: no segment.
             self.builder.set_memory(self.instruction, size, at=self.builder.address(size))
             self.instruction.segment_prefix = Register.NONE
             return

@@ -8,8 +8,8 @@ from iced_x86 import Code, Instruction, MemoryOperand, Register
 from fuzz.instructions.builder import FULL, Builder, CannotMakeError, sized
 
 _SELECTORS: Final = (Register.ES, Register.CS, Register.SS, Register.DS, Register.FS, Register.GS)
-# Of Linux's segments of code and data, of none, and of the kernel. The limit of another one
-# (0x7b) is the number of the CPU.
+# Selectors of Linux's segments of code and data, of no segment, and of the kernel. The limit of
+# another segment (0x7b) is the number of the CPU.
 _VALUES: Final = (0x33, 0x2B, 0x23, 0, 3, 0x10, 0xFFF8)
 _REACHED: Final = 64  # bytes from a base
 

@@ -300,7 +300,7 @@ def _save_and_restore(builder: Builder, save: int, restore: int) -> None:
 
 
 def _forget_components(builder: Builder, at: int, *, everything: bool) -> None:
-    """Clear what says which components are in their initial state, or `everything` that was saved.
+    """Clear the bits that say which components are in their initial state, or `everything` saved.
 
     The processor may track this or not. The kernel's own saving changes it, too: a component that
     holds its initial values may be saved, or left out.

@@ -85,7 +85,7 @@ class Outcome:
 
     @property
     def held_back(self) -> bool:
-        """Whether the program was not used to choose thresholds: a third of them."""
+        """Whether the program was held back when thresholds were chosen; a third of them were."""
         return zlib.crc32(self.program.encode()) % 3 == 0
 
 

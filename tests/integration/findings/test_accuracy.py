@@ -96,7 +96,8 @@ def test_what_is_wrong_does_not_depend_on_the_machine(
 ) -> None:
     """The gain of a finding may be zero on a machine; the finding itself stays true.
 
-    All programs on one machine; on the others a third of them. bench/findings takes all on four.
+    The test takes all programs on one machine, and a third of them on the others. bench/findings
+    takes all programs on four machines.
     """
     target = open_machine(machine)
     for result in results if machine == "numa16" else [r for r in results if r.held_back]:

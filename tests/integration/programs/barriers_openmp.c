@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small blocks on a page with what OpenMP's runtime allocates for its threads: the runtime's code
-// accesses this page at each of 20000 barriers, the program writes each word of the blocks once.
+// Small blocks are on a page with memory of OpenMP's runtime. The runtime's code accesses this page
+// at each of 20000 barriers; the program writes each word of the blocks once.
 #include <stdint.h>
 #include <stdlib.h>
 

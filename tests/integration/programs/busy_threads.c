@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three threads use the CPU for a given time each. Two add arrays, each its half; one gathers.
-// Usage: busy_threads MILLISECONDS; it prints "ready" and waits for a byte when they are 0 (then it
-// runs until SIGUSR1).
+// Usage: busy_threads MILLISECONDS. With 0, it prints "ready", waits for a byte, and runs until
+// SIGUSR1.
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -37,7 +37,7 @@ static void work_confined(const char* mode) {
     }
 }
 
-// In strict mode a thread may not end as the C library ends it.
+// In strict mode, a thread may not end in the way of the C library.
 static void* other_thread(void* mode) {
     work_confined(mode);
     syscall(SYS_exit, 0);

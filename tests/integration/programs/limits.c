@@ -40,7 +40,7 @@ static void break_grows(void) {
     printf("fresh: %d\n", sbrk(1 << 20) == start && start[0] == 0 && start[(1 << 20) - 1] == 0);
 }
 
-// As valgrind.h asks whether it is there.
+// The code with which valgrind.h asks whether Valgrind is there.
 static void asks_for_valgrind(void) {
     const uint64_t request[6] = {0x1001, 0, 0, 0, 0, 0};
     uint64_t answer = 0;
@@ -165,7 +165,7 @@ static void* fill_pages(void* argument) {
     return NULL;
 }
 
-// Memory whose pages another thread of the program fills as they are touched.
+// Memory whose pages another thread of the program fills when they are touched.
 static void fill_by_thread(void) {
     int file = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
     struct uffdio_api api = {.api = UFFD_API};

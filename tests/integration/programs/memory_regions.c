@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // memory_regions MODE: accesses to parts of memory that the program names, known in closed form.
-// Only the kernels access memory. Memory outside of regions belongs to the pool around them.
+// The loops of kernels.h make all accesses. Memory outside of regions belongs to the pool.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -49,8 +49,8 @@ static void mapped(void) {
     read_pages(pool, 0, 1);
 }
 
-// A block of the heap, whose end is that of the region in it. The allocator then uses its memory
-// again.
+// A block of the heap with a region in it: the region ends when the block is freed. The allocator
+// then uses the memory again.
 static void freed(void) {
     for (int i = 0; i < 3; ++i) {
         char* block = (char*)malloc((size_t)PAGES * PAGE);
@@ -80,7 +80,7 @@ static void nested(void) {
     numascape_region("overlapping", pool + 30 * PAGE, 4 * PAGE);
     read_pages(pool, 28, 8);
     numascape_region_end(pool + 30 * PAGE);
-    numascape_region_end(pool + 30 * PAGE);  // of nothing
+    numascape_region_end(pool + 30 * PAGE);  // there is no region to end
     read_pages(pool, 30, 2);
 }
 
@@ -134,7 +134,7 @@ static void forking(void) {
     waitpid(child, NULL, 0);
 }
 
-// Names that nobody should use, and one that is not text.
+// Unusual names, and one that is not text.
 static void names(void) {
     char* pool = new_pool();
     char name[600];

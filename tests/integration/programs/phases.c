@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // phases MODE [NUMBER [ROUNDS]]: accesses that are known in closed form, in parallel regions and
-// under marks. Each thread has PART words of `data` of its own; only kernels access them.
+// under marks. Each thread has PART words of `data`; the accesses are those of kernels.h.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -30,7 +30,7 @@ static long* part(long thread) {
     return &data[thread * PART];
 }
 
-// Written, read `number` times, and read by main alone.
+// Data is written, read `number` times, and then read by main alone.
 static void regions(void) {
 #pragma omp parallel num_threads(THREADS)  // region: write
     write_strided(part(omp_get_thread_num()), PART, 8);
@@ -88,7 +88,7 @@ static void marked_region(void) {
 static pthread_barrier_t barrier;
 static const char* const kNames[THREADS] = {"zero", "one", "two", "three"};
 
-// In step s thread s sets the mark, and then all write their first page s + 1 times.
+// In step s, thread s sets the mark; then all threads write their first page s + 1 times.
 static void* marking(void* argument) {
     const long thread = (long)argument;
     for (long step = 0; step < THREADS; ++step) {

@@ -52,7 +52,7 @@ int main(void) {
     char* all = reserve(2 * BYTES);
     grid = map_grid(all + BYTES);
     CHECK(grid == all + BYTES);
-    CHECK(munmap(all, 2 * BYTES) == 0);  // what was reserved, and the grid in it
+    CHECK(munmap(all, 2 * BYTES) == 0);  // the reserved memory, and the grid in it
     use_blocks();
 
     grid = map_grid(NULL);

@@ -2,7 +2,7 @@
 // registers THREADS: until SIGUSR1, main and THREADS more set what the processor has of the carry
 // flag, x87 and mxcsr's rounding, x87, vector and mask registers, do nothing for a while, and check
 // that all are unchanged. It has a System V segment, which the recorder follows. Prints "right" or
-// the first that changed, and ends with status 42.
+// the first register that changed, and ends with status 42.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -70,7 +70,7 @@ static void stop(int number) {
 static void spin(const struct state* before, struct state* after) {
     long spins = SPINS;
     const uint32_t usual = 0x1f80;
-    memcpy(after, before, sizeof *after);  // what this processor lacks
+    memcpy(after, before, sizeof *after);  // missing in this processor
     if (__builtin_cpu_supports("avx512bw")) {
         SPIN(VECTORS_LOW(LOAD_ZMM) VECTORS_HIGH(LOAD_ZMM) MASK_REGISTERS(LOAD_MASK),
              VECTORS_LOW(SAVE_ZMM) VECTORS_HIGH(SAVE_ZMM) MASK_REGISTERS(SAVE_MASK) "vzeroupper\n");

@@ -45,7 +45,7 @@ static const char* sent_while_waiting(void) {
     return NULL;
 }
 
-// As daemons do: everything is blocked, and one thread takes all there is.
+// As in daemons: all signals are blocked, and one thread takes every signal.
 static const char* all_signals(void) {
     sigset_t all, before;
     sigfillset(&all);

@@ -91,7 +91,7 @@ __attribute__((noinline)) static void call_alloca(long words) {
     write_pages(alloca((size_t)words * 8), 0, PAGES);
 }
 
-// Blocks that share memory: which variable it is cannot be known.
+// The blocks share memory, so it is not known which variable is accessed.
 __attribute__((noinline)) static void call_either(int which) {
     if (which) {
         double left[ROOM];

@@ -42,7 +42,7 @@ static void look(void) {
     FILE* status = fopen("/proc/self/status", "r");
     while (status != NULL && fgets(line, sizeof line, status) != NULL) {
         if (strncmp(line, "SigIgn", 6) == 0) {
-            // The C library's own signals, 32 and 33, are as the parent's threads left them.
+            // The state of the C library's own signals, 32 and 33, comes from the parent's threads.
             const unsigned long ignored = strtoul(line + 7, NULL, 16);
             printf("ignored %lx\n", ignored & ~(3UL << 31));
             fprintf(stderr, "of the C library %lx\n", ignored & 3UL << 31);

@@ -53,7 +53,7 @@ void handle(int number, void (*handler)(int, siginfo_t*, void*), int flags) {
     sigaction(number, &action, nullptr);
 }
 
-// A block that keeps many registers alive around two accesses, of which either may fault.
+// The code keeps many registers in use around two accesses; each of them may fault.
 __attribute__((noinline)) long many_registers(volatile long* a, volatile long* b, long x) {
     long result;
     __asm__ volatile(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements that synchronise by themselves, on two processors: `at_sync.py FILE`.
 
-Each works, calls at_sync, and goes on when it is resumed, three times; what happened is written as
+Each works, calls at_sync, and continues when it is resumed, three times. The events are written as
 JSON.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the process of a command ends: at once, but nothing that was promised is left out."""
+"""The process of a command ends immediately, but all registered actions are done before."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def measures() -> StructureMeasures:
         ([site("A")], [site("A", function="setup", line=9)], [("A", "A")]),
         ([site("A")], [site("A", file="b.c")], [("A", "A")]),
         ([site("A")], [site("B")], [("A", None), (None, "B")]),
-        # Two of a name: the exact one first, then the remaining ones.
+        # Two structures with one name: the exact match first, then the remaining ones.
         ([site("A"), site("A", line=5)], [site("A"), site("A", line=7)], [("A", "A")] * 2),
         (
             [site("A", line=5), site("A", line=6)],

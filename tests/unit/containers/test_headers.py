@@ -108,7 +108,7 @@ def test_examples_of_a_document_stand_alone() -> None:
 
 
 def test_the_headers_have_no_global_state() -> None:
-    """A namespace-scope variable of them is a constant."""
+    """Every variable at namespace scope in the headers is a constant."""
     variables = re.compile(r"^(?:inline|static|extern|thread_local)\b(?!.*\().*[;{=]", re.MULTILINE)
     found = [line for path in HEADERS for line in variables.findall(path.read_text())]
     assert found

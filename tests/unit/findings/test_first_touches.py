@@ -23,7 +23,8 @@ OWNER = PAGE * THREADS // PAGES
 
 @pytest.fixture
 def pattern() -> Pattern:
-    """Of 64 threads on four nodes; every page is on node 0, unless first touch places it."""
+    """A pattern of 64 threads on four nodes; pages are on node 0, unless first touch places
+    them."""
     return Pattern("touches", THREADS)
 
 

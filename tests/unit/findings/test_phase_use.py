@@ -30,5 +30,5 @@ def test_what_changes_is_the_smaller_use_of_pages_with_another_owner() -> None:
 def test_what_others_use_is_at_most_what_the_owners_use() -> None:
     one = use((0, 0, 10), (1, 1, 90))
     walk = use((0, 0, 10), (0, 1, 40), (1, 0, 30), (2, 0, 20))
-    # Of page 0, 0.4 of the walk is by another thread, but only 0.1 of the phase goes to it.
+    # Another thread makes 0.4 of the walk's use of page 0, but the page has only 0.1 of the phase.
     assert one.by_others(walk) == pytest.approx(0.1 + 0.3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries that one thread each uses, where chance decides which thread this is."""
+"""Each entry is used by one thread, which is chosen by chance."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_a_move_ends_when_the_process_executes_a_program() -> None:
 
 def test_a_stop_ends_the_waiting_for_the_rate(target: TargetProcess, pages: PageSet) -> None:
     asked = itertools.count()
-    # At a byte per second, a step would be a matter of weeks.
+    # At a byte per second, a step would take weeks.
     pace = Pace(bytes_per_s=1.0, is_stopped=lambda: next(asked) >= 2)
     account = move_pages(target, [pages], pace)
     assert (account.ending, account.steps) == ("interrupted", 1)
@@ -113,7 +113,7 @@ def test_what_was_moved_is_told_if_the_kernel_forbids_the_rest(
     calls = itertools.count()
 
     def refuses(_pid: int, addresses: Any, _nodes: Any, _all: bool) -> tuple[int, Any]:
-        # Without addresses, it is asked whether the call is allowed at all.
+        # A call without addresses only asks whether the call is allowed.
         number = next(calls) if len(addresses) else -1
         return errno.EPERM if number >= steps * ATTEMPTS else 0, np.zeros(len(addresses), np.int32)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs compiled here and now, their modules as a process maps them, and their call stacks."""
+"""Programs that the tests compile, their modules as a process maps them, and call stacks."""
 
 from __future__ import annotations
 

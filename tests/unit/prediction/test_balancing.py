@@ -211,8 +211,8 @@ def test_the_defaults_are_those_of_the_kernel() -> None:
 
 
 def test_faults_move_pages_if_none_of_the_last_ones_was_deferred() -> None:
-    # Of the faults of thread 0 on shared pages, half follow one of another node; of those of thread
-    # 1, all; thread 2 has none.
+    # Half of thread 0's faults on shared pages follow a fault of another node; all of thread 1's
+    # do; thread 2 has no such faults.
     found = _not_deferred(
         np.array([0, 0, 1]),
         part=np.array([0.5, 1.0, 1.0]),

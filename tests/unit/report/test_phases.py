@@ -21,7 +21,7 @@ from synthetic.pattern import Pattern
 
 
 def stepping(names: list[str], line: int = 0) -> Pattern:
-    """In phase i, thread 0 reads page i of A i + 1 times."""
+    """In phase i, thread 0 alone reads page i of A, i + 1 times."""
     pattern = Pattern("p", 2)
     s = pattern.structure("A", len(names))
     for i, name in enumerate(names):

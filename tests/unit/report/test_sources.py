@@ -165,7 +165,7 @@ def test_a_file_that_changed_since_the_recording_is_not_shown(tmp_path: Path) ->
 def recorded(
     tmp_path: Path, tables: dict[str, pl.DataFrame], info: TraceInfo
 ) -> Callable[..., Trace]:
-    """The small trace, with a line of `file`, recorded on this system but for the `changes`."""
+    """The small trace with a line of `file`, recorded on this system except for the `changes`."""
 
     def written(file: str, **changes: object) -> Trace:
         tables["source_lines"] = pl.DataFrame(

@@ -93,7 +93,7 @@ SHORT = [(10, 12), (13, 14)]
 
 
 def of_parts(folder: Path, parts: list[list[int]], table: pl.DataFrame) -> Trace:
-    """Each thread but main uses its part of the four pages of A, and all of B."""
+    """Each thread except main uses its part of the four pages of A, and all of B."""
     pattern = Pattern("parts", 1 + len(parts))
     array, other = pattern.structure("A", 4), pattern.structure("B", 4)
     for number, part in enumerate(parts, 1):

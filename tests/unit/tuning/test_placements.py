@@ -140,6 +140,6 @@ def test_pages_without_accesses_stay_under_first_touch() -> None:
     addresses = HEAP + np.arange(10, dtype=np.uint64) * np.uint64(PAGE)
     wanted = placement.wanted(part, addresses, np.zeros(10, np.int32))
     assert wanted.tolist() == [STAYS] * 4 + [1, 1, 0, 1] + [STAYS] * 2
-    # Of a huge page, most pages decide; the next huge page has none.
+    # The majority of its pages decides the node of a huge page; the next huge page has no votes.
     huge = np.array([HEAP, HEAP + (2 << 20)], np.uint64)
     assert placement.wanted(part, huge, np.zeros(2, np.int32)).tolist() == [1, STAYS]

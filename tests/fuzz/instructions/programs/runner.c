@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs generated blocks of instructions, each with all registers as states.bin says, and writes
-// what is in registers and memory after each, and what signal handlers were told: runner RESULTS
-// FIRST COUNT [repeat | FOLDER]. With FOLDER, runs the code with traps, and writes there what log.c
-// says. With "repeat", runs all blocks again and again until there is input, prints "round" each
+// Runs generated blocks of instructions, each with the registers in states.bin. Writes registers
+// and memory after each block, and the data that signal handlers received: runner RESULTS FIRST
+// COUNT [repeat | FOLDER]. With FOLDER, runs the code with traps, and writes the log of log.c
+// there. With "repeat", runs all blocks again and again until there is input, prints "round" each
 // time, and writes results that differ from the first ones, each behind its block's number, into
 // RESULTS.different.
 #define _GNU_SOURCE
@@ -69,7 +69,7 @@ static bool has(uint64_t components, enum component which) {
     return (components >> which & saved_components >> which & 1) != 0;
 }
 
-// Both ways between the CPU's layout and struct vectors.
+// Converts between the CPU's layout and struct vectors, in both directions.
 static void copy_part(void* image, void* plain, size_t bytes, bool into_image) {
     memcpy(into_image ? image : plain, into_image ? plain : image, bytes);
 }
@@ -186,7 +186,7 @@ static bool input_has_come(void) {
     return poll(&input, 1, 0) > 0;
 }
 
-// The blocks begin each round with the memory that they began the first one with.
+// The blocks begin each round with the same memory as the first round.
 static void repeat(int memory, const struct state* first, long count, const struct result* known,
                    const uint8_t* began, const char* path) {
     enum { MOST = 100 };

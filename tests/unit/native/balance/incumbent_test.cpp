@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The incumbent-aware search and what it is made of.
+// The incumbent-aware search and its parts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
