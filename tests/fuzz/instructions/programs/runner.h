@@ -53,8 +53,7 @@ struct result {
 struct step {
     struct registers registers;
     uint64_t gs_base;
-    int64_t vectors;  // which one of the other file's; -1: none
-    int64_t faulted;  // the instruction was begun and did not end
-    int64_t
-        unfinished;  // a part of it remains: a string's next element, a scatter's other lanes
+    int64_t vectors;     // which one of the other file's; -1: none
+    int64_t faulted;     // the instruction was begun and did not end
+    int64_t unfinished;  // a part of it remains: a string's next element, a scatter's other lanes
 };
