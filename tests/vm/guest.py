@@ -77,7 +77,8 @@ def run_in_guest(
     """Boot `kernel`, run the shell script `job` there in `folder`, and wait for its end.
 
     `disk` is a file that is the guest's /dev/nvme0n1.
-    Its output is then in `folder`/output and `folder`/errors. Raises GuestError unless it succeeds.
+    The output of the job is then in `folder`/output and `folder`/errors. Raises GuestError unless
+    the job succeeds.
     """
     (folder / "job").write_text(job)
     for _ in range(_MAX_BOOTS):

@@ -132,7 +132,8 @@ int main(int argc, char** argv) {
     if (pipe(alive) != 0) fail("pipe");
     const pid_t child = fork();
     if (child == 0) {
-        // Maps `shared`, and nothing else of it that is written, until its parent has ended.
+        // This child keeps `shared` mapped until its parent has ended. It shares no other pages
+        // that are written.
         uint64_t sum = 0;
         for (size_t i = 0; i < SHARED * WORDS; i++) sum += shared[i];
         char byte = sum != 0;
