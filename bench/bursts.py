@@ -45,9 +45,11 @@ console = Console(stderr=True)
 
 @dataclass(frozen=True)
 class Burst:
-    """One attach. `overhead_s` is the wall time beyond the requested time. `helper_s` is the CPU
-    time of numascape-attach. `cpu_s` is the CPU time of the process from before the attach until
-    after the release.
+    """One attach.
+
+    `overhead_s` is the wall time beyond the requested time. `helper_s` is the CPU time of
+    numascape-attach. `cpu_s` is the CPU time of the process from before the attach until after the
+    release.
     """
 
     overhead_s: float

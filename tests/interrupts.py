@@ -5,8 +5,10 @@ import signal
 
 
 def receive_interrupts() -> None:
-    """Stop ignoring interrupts. If a script starts the tests in the background (`make test &`),
-    they ignore interrupts, and so would every program that a test starts.
+    """Stop ignoring interrupts.
+
+    If a script starts the tests in the background (`make test &`), they ignore interrupts, and so
+    would every program that a test starts.
     """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

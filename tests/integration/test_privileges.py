@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that change their privileges behave as without a recorder, and are recorded if
-possible."""
+"""Programs that change their privileges work unchanged, and are recorded if possible."""
 
 import os
 import shutil

@@ -22,9 +22,10 @@ def recording(request: pytest.FixtureRequest, record: Any) -> Any:
 def whole_pages(
     recording: Any, name: str, process: int = 0, calls: int = 1
 ) -> list[tuple[float, float]]:
-    """Reads and writes of the pages that have only the array, in pages of words. The pages at its
-    ends also have other variables, and are not in the list. A function that is compiled with
-    -fstack-clash-protection also reads and writes a word of each page in each call.
+    """Reads and writes of the pages that have only the array, in pages of words.
+
+    The pages at its ends also have other variables, and are not in the list. A function that is
+    compiled with -fstack-clash-protection also reads and writes a word of each page in each call.
     """
     is_probed = recording.trace.info.program.endswith("_probed") and process == 0
     probes = calls if is_probed else 0

@@ -40,9 +40,10 @@ def rank_pattern(
     serial_window: bool = True,
     parallel: bool = True,
 ) -> Pattern:
-    """A rank with `fields` arrays that its threads divide, and a window that all ranks divide. Rank
-    0 touches the whole window first if `serial_window`. Thread 0 touches the fields first unless
-    `parallel`.
+    """A rank with `fields` arrays that its threads divide, and a window that all ranks divide.
+
+    Rank 0 touches the whole window first if `serial_window`. Thread 0 touches the fields first
+    unless `parallel`.
     """
     pattern = RankPattern("solver", threads)
     thread, page = np.arange(threads)[:, None], np.arange(pages)[None, :]

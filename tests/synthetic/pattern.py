@@ -64,8 +64,7 @@ class Pattern:
     def take_lines(
         self, structure: int, page: int, threads: tuple[int, int], counts: tuple[int, int, int]
     ) -> None:
-        """Say how often a line of 64 bytes went from one thread to another; each uses 8 bytes of
-        it.
+        """Say how often a line of 64 bytes went between two threads; each uses 8 bytes of it.
 
         `counts`: how often it travelled, how often both sides are known, and of these with the
         same bytes.

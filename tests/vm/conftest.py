@@ -66,8 +66,9 @@ Boot = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def boot() -> Boot:
-    """Return boot(nodes, job, folder, firmware=None, disk=None), see run_in_guest. If no guest can
-    run, tests are skipped. If a guest fails, they fail.
+    """Return boot(nodes, job, folder, firmware=None, disk=None), see run_in_guest.
+
+    If no guest can run, tests are skipped. If a guest fails, they fail.
     """
     reason = why_impossible()
     if reason is not None:

@@ -48,8 +48,7 @@ def lines_are_own(overlap: float) -> bool:
 
 
 def bytes_are_compared(pairs: float) -> bool:
-    """Two threads were seen too often in the same lines, but samples show that they use other
-    bytes.
+    """Two threads were seen too often in the same lines, but samples show different bytes.
 
     With 8 bytes each, chance gives an eighth of a pair in each of these lines.
     """

@@ -23,8 +23,7 @@ OWNER = PAGE * THREADS // PAGES
 
 @pytest.fixture
 def pattern() -> Pattern:
-    """A pattern of 64 threads on four nodes; pages are on node 0, unless first touch places
-    them."""
+    """64 threads on four nodes; pages are on node 0, unless first touch places them."""
     return Pattern("touches", THREADS)
 
 

@@ -135,8 +135,7 @@ def test_a_fault_waits_for_lines_that_other_threads_had() -> None:
 
     # Each fault of a thread waits for four lines. A thread that works alone has all of them.
     assert cost(0) == 0.0
-    # Half of the lines were those of the other thread, which is on either node with probability 1/2
-    # ...
+    # Half of the lines were the other thread's, which is on either node with probability 1/2 ...
     assert cost(0, 1) == pytest.approx(4 * 0.5 * 150e-9)
     # ... or certainly on this one.
     assert cost(0, 0) == pytest.approx(4 * 0.5 * 100e-9)

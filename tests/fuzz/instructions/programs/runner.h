@@ -53,7 +53,7 @@ struct result {
 struct step {
     struct registers registers;
     uint64_t gs_base;
-    int64_t vectors;     // which one of the other file's; -1: none
+    int64_t vectors;     // their number in the other file; -1: none
     int64_t faulted;     // the instruction was begun and did not end
     int64_t unfinished;  // a part of it remains: a string's next element, a scatter's other lanes
 };
