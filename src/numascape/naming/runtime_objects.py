@@ -29,12 +29,15 @@ _C_FUNCTIONS = {
 # Go's runtime maps memory, and divides it among objects and goroutines' stacks by itself.
 _GO_MAPS = r"runtime\.(mmap|sys(Mmap|Alloc|Reserve|Map)\w*)(\.abi0)?"
 
-_OF_GO = "Go heap"
+# In programs that numascape-cc built: where to count if no compiled recorder is there.
+_COUNTS = r"__numascape_\w+"
+
+_OF_GO, _OF_COMPILER = "Go heap", "counters of numascape-cc"
 _OF_FORTRAN, _OF_OPENMP = "Fortran runtime", "OpenMP runtime"
 _LOCAL, _OF_LINKER = "thread-local storage", "dynamic linker"
 
 RUNTIME_NAMES = frozenset(
-    {_OF_GO, _OF_FORTRAN, _OF_OPENMP, _LOCAL, _OF_LINKER, *_C_FUNCTIONS.values()}
+    {_OF_GO, _OF_COMPILER, _OF_FORTRAN, _OF_OPENMP, _LOCAL, _OF_LINKER, *_C_FUNCTIONS.values()}
 )
 """All names that runtime_name gives."""
 
@@ -67,6 +70,8 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
                     return name, frame
         elif re.fullmatch(_GO_MAPS, frame.function):
             return _OF_GO, frame
+        elif re.fullmatch(_COUNTS, frame.function):
+            return _OF_COMPILER, frame
         elif fortran is not None and fortran.function.startswith("0x"):
             return _OF_FORTRAN, fortran  # its allocations for programs have names
         else:

@@ -57,6 +57,7 @@ USER = SymbolFrame("main", "/home/user/program", "main.c", 7)
         ([("__tzfile_read", C), ("tzset_internal", C), ("__tz_convert", C)], "time zone"),
         ([("runtime.mmap", GO), ("runtime.sysReserve", GO), ("runtime.main", GO)], "Go heap"),
         ([("runtime.sysMmap.abi0", GO), ("runtime.mmap.func1", GO)], "Go heap"),
+        ([("__numascape_enter", GO), ("main", GO)], "counters of numascape-cc"),
     ],
 )
 def test_memory_that_a_runtime_allocates_for_itself(stack, name):
