@@ -23,8 +23,9 @@ struct CommunicationGraph {
     std::size_t tasks() const { return offsets.size() - 1; }
 };
 
-// Such as meshes: at most six on average, counted at both tasks of a pair. A few of their tasks
-// separate large parts. Minimum cuts and Scotch then take less time, and are better.
+// Whether tasks have few neighbours, as in meshes: at most six on average. `entries` counts each
+// pair at both of its tasks. In such graphs, a few tasks separate large parts. Minimum cuts and
+// Scotch then take less time, and give better results.
 inline bool few_neighbours(std::uint64_t entries, std::size_t tasks) {
     return entries <= 6 * std::uint64_t(tasks);
 }

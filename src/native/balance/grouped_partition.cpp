@@ -19,18 +19,20 @@ namespace numascape::balance {
 
 namespace {
 
-// Groups per part that METIS divides, and that the ways of grouping have in common.
+// Numbers of groups per part: METIS divides kFewGroups. They consist of kManyGroups smaller groups,
+// which are the same for all ways of grouping.
 constexpr std::size_t kFewGroups = 100, kManyGroups = 200;
 // The heaviest group, compared with the mean.
 constexpr double kHeaviest = 3.0;
 // Fewest tasks per part; with fewer, groups take no less time than tasks.
 constexpr std::size_t kTasksPerPart = 4 * kManyGroups;
 // On meshes and AMR graphs of 10 000 tasks, 8 ways lead to 4 % less communication than one; 32 lead
-// to hardly less than 16. A way takes time in proportion to its groups, and so to the parts.
+// to hardly less than 16. The time of a way is proportional to its number of groups, and so to the
+// number of parts. With more parts, there are therefore fewer ways.
 constexpr double kWays = 256.0, kMostWays = 12.0, kFewestWays = 2.0;
 constexpr int kPartitionsOfEach = 2;
-// The best of the ways for groups is often not the best for tasks. On graphs of this size, three
-// take hardly longer than one.
+// The way that is best for groups is often not the best for tasks. On graphs of up to this size, it
+// takes hardly longer to refine three ways for tasks than one.
 constexpr std::size_t kSmallGraph = 20'000, kFinalistsOnSmall = 3;
 // A level that is hardly larger than the one before is not refined.
 constexpr double kLevelGrowth = 1.5;

@@ -41,7 +41,7 @@ void MinimumCut::build() {
     }
 }
 
-// Beyond that of the items' cheaper sides.
+// The cost of the present division. For an item, only the difference to its cheaper side counts.
 double MinimumCut::present_cost() const {
     double cost = 0.0;
     for (std::uint32_t i = 0; i < items_; ++i) {
@@ -53,8 +53,8 @@ double MinimumCut::present_cost() const {
     return cost;
 }
 
-// The distance of items from the source, as far as the nearest item of the sink. Whether there is
-// one.
+// Finds the level of items, which is their distance from the source, up to the nearest item that
+// can send flow to the sink. Returns whether there is such an item.
 bool MinimumCut::label() {
     level_.assign(items_, -1);
     queue_.clear();
@@ -75,7 +75,7 @@ bool MinimumCut::label() {
     return reached < std::numeric_limits<std::int32_t>::max();
 }
 
-// Along all paths from this item with growing levels.
+// Sends flow from this item to the sink, along all paths on which the level grows at each edge.
 void MinimumCut::augment(std::uint32_t source) {
     path_.clear();
     std::uint32_t here = source;
@@ -91,7 +91,7 @@ void MinimumCut::augment(std::uint32_t source) {
             terminal_[here] += amount;
             flow_ += amount;
             if (terminal_[source] <= tiny_ || flow_ >= enough_) return;
-            // Back to the first edge that is full.
+            // Goes back to the start of the first edge that is full.
             for (std::size_t k = 0; k < path_.size(); ++k) {
                 if (edges_[path_[k]].left > tiny_) continue;
                 here = edges_[edges_[path_[k]].reverse].to;
@@ -118,7 +118,7 @@ void MinimumCut::augment(std::uint32_t source) {
     }
 }
 
-// The largest flow, or enough of it.
+// Makes the flow as large as possible, or stops when it is enough.
 void MinimumCut::saturate() {
     while (label()) {
         next_.assign(offsets_.begin(), offsets_.end());
@@ -129,8 +129,8 @@ void MinimumCut::saturate() {
     }
 }
 
-// Paths from this item to the sink (or from the source to it), until there is none or the flow is
-// enough.
+// Sends flow from this item to the sink, or from the source to this item. Uses one path after the
+// other, until there is none or the flow is enough.
 template <bool kSource>
 void MinimumCut::augment_from(std::uint32_t from, const Side& side) {
     level_.assign(items_, 0);
@@ -209,8 +209,9 @@ void MinimumCut::reach_all(Side& side) {
     }
 }
 
-// Fixes an item next to this side to it, if possible one that needs no more flow; of these, the one
-// that was furthest inside. False if there is none, or if the cut would cost as much as now.
+// Fixes an item at the border of this side to this side: if possible, an item that needs no more
+// flow. Of several items, takes the one that was furthest inside. False if there is no item, or if
+// the cut would cost as much as the present division.
 template <bool kSource>
 bool MinimumCut::pierce(Side& side, Side& other) {
     std::size_t kept = 0;
@@ -258,7 +259,8 @@ bool MinimumCut::divide(double least, double most) {
     reach_all<true>(source_);
     reach_all<false>(sink_);
     while (true) {
-        const double a = source_.load, b = all - sink_.load;  // of the first side
+        // The load of the first side, for the cut at the source's items and for that at the sink's.
+        const double a = source_.load, b = all - sink_.load;
         if (a >= least && a <= most) {
             for (std::uint32_t i = 0; i < items_; ++i) on_first_[i] = source_.in[i];
             return true;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A minimum cut with bounds on the loads of its sides: the largest flow from a source, whose side
-// is the first one, to a sink (Y. Dinitz, Soviet Mathematics Doklady 11, 1970). If no minimum cut
-// keeps the bounds, one item at a time is fixed to the side that has too little, and the flow is
-// enlarged (M. Hamann, B. Strasser, "Graph bisection with Pareto optimization", ALENEX 2016). The
-// cut is then not always the cheapest one within the bounds.
+// Finds a minimum cut with bounds on the loads of its sides, from the largest flow between a source
+// and a sink (Y. Dinitz, Soviet Mathematics Doklady 11, 1970). The first side is that of the
+// source. If no minimum cut keeps the bounds, one item at a time is fixed to the side that has too
+// little, and the flow is enlarged (M. Hamann, B. Strasser, "Graph bisection with Pareto
+// optimization", ALENEX 2016). The cut is then not always the cheapest one within the bounds.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,16 @@
 
 namespace numascape::balance {
 
-// Items that are divided between two sides. Dividing costs, for each item, an amount on one of the
-// sides, and for each connection, an amount if its ends are on different sides.
+// Items that are divided between two sides. An item costs an amount on one of the sides, and
+// nothing on the other. A connection costs an amount if its ends are on different sides.
 class MinimumCut {
   public:
     void clear(std::size_t items);
-    // Each item once. `more`: what it costs more on the second side (negative: less). `inner`: how
-    // far the item is inside the first side (positive) or the second (negative) now.
+    // Call it once for each item. `more`: what the item costs more on the second side (negative:
+    // less). `inner`: how far it is now inside the first side (positive) or inside the second
+    // (negative).
     void item(std::uint32_t i, double load, double more, bool first, std::int32_t inner);
-    // The cost if these two are on different sides; each pair once.
+    // The cost if these two are on different sides. Call it once for each pair.
     void connect(std::uint32_t i, std::uint32_t j, double cost);
 
     // Finds a division that costs less than the present one, and whose first side then has more
@@ -49,7 +50,7 @@ class MinimumCut {
     void saturate();
     bool label();
     void augment(std::uint32_t source);
-    // kSource: of the source's side, else of the sink's.
+    // kSource: true for the source's side, false for the sink's.
     template <bool kSource>
     void augment_from(std::uint32_t from, const Side& side);
     template <bool kSource>
@@ -61,7 +62,9 @@ class MinimumCut {
 
     std::size_t items_ = 0;
     std::vector<double> load_;
-    std::vector<double> terminal_;  // left: from the source if positive, to the sink if negative
+    // How much more can flow from the source to the item (positive), or from it to the sink
+    // (negative).
+    std::vector<double> terminal_;
     std::vector<std::int32_t> inner_;
     std::vector<std::uint8_t> on_first_;
     std::vector<Connection> connections_;

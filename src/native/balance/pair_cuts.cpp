@@ -14,8 +14,9 @@ namespace numascape::balance {
 
 namespace {
 
-// Most items of each side that are divided anew. They may weigh at most this share of what a core
-// should have, and of what it has.
+// At most kItems items of each side are divided anew. Their load is at most the share kShareOfCore
+// of the load of their core. It is also at most the room on the other core. If that core has little
+// room, this limit is the share kShareOfMean of the load that it should have.
 constexpr std::size_t kItems = 200;
 constexpr double kShareOfMean = 0.4, kShareOfCore = 0.5;
 constexpr std::uint32_t kOutside = ~std::uint32_t{0};
@@ -79,7 +80,7 @@ class PairCuts {
         return items;
     }
 
-    // The items of core `side` from the border inwards, until they weigh as much as they may.
+    // Adds items of core `side`, from the border inwards, as long as their load is at most `most`.
     void widen(std::span<const BorderItem> seeds, Core side, double most) {
         std::size_t next = corridor_.size();
         double load = 0.0;
@@ -149,7 +150,8 @@ class PairCuts {
                     to_b += cost(b, n) - cost(a, n);
                     continue;
                 }
-                // Both together: an amount for each of the two, and one if they are apart.
+                // The cost of the messages between the two items, as an amount for each item and an
+                // amount for the case that they are apart.
                 const double together_a = cost(a, a), together_b = cost(b, b);
                 const double apart = cost(a, b), reverse = cost(b, a);
                 to_b += (together_b - together_a + reverse - apart) / 2.0;
