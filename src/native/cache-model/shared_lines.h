@@ -2,7 +2,8 @@
 //
 // Follows which thread has each cache line, as in a machine with large, coherent caches, to find
 // the lines that travel between threads. The result is exact for the order in which the recorder
-// sees the accesses.
+// sees the accesses. But in lines that are not watched, threads whose numbers differ by a multiple
+// of 44 count as one thread.
 //
 // Each line has a *state*, a word that the inlined code checks whenever its filter (cache_model.h)
 // does not know the line:
@@ -12,19 +13,19 @@
 //   bit  60     a thread wrote it after another thread had it
 //   bit  61     the line is watched; all other bits are then 0
 //
-// A thread that has the line may read it. It may write it if it wrote it last and no other thread
-// has it. Anything else calls use(): the line *moves*. The threads that lose the line also lose the
-// entries of their filters, so their next access asks again. An access to a line that another
-// thread has written after the last access by this thread is a *transfer*.
+// A thread that has the line may read it. It may also write it if no other thread has the line, and
+// if this thread wrote it last. Any other access calls use(): the line *moves*. The threads that
+// lose the line also lose the entries of their filters, so their next access asks again. An access
+// to a line that another thread has written after the last access by this thread is a *transfer*.
 //
 // A line *travels* if, for the second time, a thread writes it after others had it. The first time
-// may be its initialisation. The first kAllWatched lines that travel are *watched*, and one in
-// kWatchedOneIn of the others, chosen by their address. Of a watched line, use() sees each access
-// with its bytes, until some accesses of a thread in a row have touched no new byte. It is then
-// known whether the thread touched a byte that others wrote since it had the line (true sharing) or
-// not (false sharing). A thread that waits for another one reads the same bytes many times in every
-// turn. Therefore, if a thread has never touched a new byte late in its turns, use() sees fewer of
-// its accesses.
+// may be its initialisation. The first kAllWatched lines that travel are *watched*. So is one in
+// kWatchedOneIn of the others, chosen by its address. If a line is watched, use() sees each access
+// to it with its bytes, until some accesses of a thread in a row have touched no new byte. It is
+// then known whether the thread touched a byte that others wrote since it had the line (true
+// sharing) or not (false sharing). A thread that waits for another one reads the same bytes many
+// times in every turn. Therefore, if a thread has never touched a new byte late in its turns, use()
+// sees fewer of its accesses.
 //
 // Only use() writes memory that other threads use. The state of a line is written with the lock of
 // its stripe held. The inlined code reads it without the lock.

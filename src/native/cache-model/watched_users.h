@@ -4,8 +4,8 @@
 // users of a line are accessed with the lock of that line held.
 //
 // A write to the line changes what is known of every other user: whether its turn goes on, and its
-// foreign bytes. Every thread that writes to the line makes these changes. They are therefore kept
-// apart from the rest, for kTogether users on one cache line (Group).
+// foreign bytes. Every thread that writes to the line makes these changes. The data that they
+// change are therefore kept apart from the rest, for kTogether users on one cache line (Group).
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class WatchedUser {
         bool took;        // the turn began with a transfer
         bool shared;      // ... and the thread has touched a byte that others had written
         uint8_t quiet;    // accesses since the last one that touched a new byte
-        uint8_t longest;  // the largest such number before a new byte, in all turns
+        uint8_t longest;  // the largest `quiet` before a new byte, in all turns
         uint64_t from_pc;
         uint64_t to_pc;
         ByteMask read;     // in this turn
@@ -74,8 +74,8 @@ class WatchedUser {
     // touches all bytes of a line one after the other, or the same bytes many times.
     static constexpr uint8_t kQuiet = 16;
     // After this many turns of a thread, it is known how many accesses without a new byte come
-    // before an access that touches a new one. One turn in kLongTurnOneIn still waits for kQuiet of
-    // them.
+    // before an access that touches a new one. One turn in kLongTurnOneIn still waits for kQuiet
+    // such accesses.
     static constexpr uint32_t kFirstTurns = 32;
     static constexpr uint32_t kLongTurnOneIn = 32;
 };
@@ -90,7 +90,7 @@ class WatchedUsers {
     // Called in the child of a fork.
     void forget();
 
-    // The thread as a user of the line with this number, at least 1. A new user is added, with
+    // Returns the thread as a user of the line with this number (from 1). A new user is added, with
     // these foreign bytes. The result has no turn if there is no room for another user.
     WatchedUser of(List& list, uint32_t line, uint32_t thread, ByteMask foreign);
     template <typename Visit>
@@ -112,7 +112,7 @@ class WatchedUsers {
 
     WatchedUser::Group* groups_ = nullptr;
     WatchedUser::Turn* turns_ = nullptr;      // of user k of group g: g * kTogether + k
-    std::atomic<uint32_t>* found_ = nullptr;  // by hash: such an index, 0 = none
+    std::atomic<uint32_t>* found_ = nullptr;  // by hash: index in turns_, 0 = none
     std::atomic<uint32_t> used_groups_{0};
 };
 
