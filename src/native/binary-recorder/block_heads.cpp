@@ -185,8 +185,8 @@ uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan) {
                 return kNoBlock;
             }
         }
-        // Also if it is not counted: code that is built again must be the same, whatever is behind
-        // it by then.
+        // A block that is not counted is noted, too. If it is built again, its code must be the
+        // same, although the program's code behind it may have changed.
         known[at] = {signature, number};
         ++known_blocks;
     }

@@ -5,8 +5,8 @@
 
 namespace numascape {
 
-// Whether the code at `start`, which begins a basic block without accesses, belongs to a loop none
-// of whose instructions accesses memory. Such a loop has no other sign of how long it runs.
+// A basic block without accesses begins at `start`. Returns whether it belongs to a loop whose
+// instructions do not access memory. Nothing else shows how long such a loop runs.
 bool in_register_loop(void* drcontext, app_pc start);
 
 }  // namespace numascape

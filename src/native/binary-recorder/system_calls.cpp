@@ -29,8 +29,8 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
     context.size = sizeof context;
     context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
     dr_get_mcontext(drcontext, &context);
-    // Without the functions of Python code, because allocators make most mappings, for later
-    // allocations of any function.
+    // The call stack does not contain Python functions, because most mappings are made by
+    // allocators, for later allocations by any function.
     return call_stack(recorder, program_registers(context), reinterpret_cast<uint64_t>(context.pc),
                       context.xsp, 0);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code behind the block is decoded up to a jump back to the block or before it, and the code
-// from there to the block. A call, an indirect jump or an access is no part of such a loop.
+// Decodes the code from the block on, up to a jump back to the block or to a place before it. Then
+// decodes the code from that place to the block. If there is a call, an indirect jump or an access,
+// this is not such a loop.
 #include "register_loops.h"
 
 #include "access_kinds.h"
@@ -11,7 +12,7 @@ namespace numascape {
 namespace {
 
 constexpr uint32_t kMaxInstructions = 64;  // of a loop
-constexpr uint32_t kMaxBytes = 16;         // of an instruction, and one
+constexpr uint32_t kMaxBytes = 16;         // one more than the longest instruction
 
 // Decodes one instruction of the program. Null: it cannot be read.
 app_pc decode_at(void* drcontext, app_pc at, app_pc start, instr_t* into) {
