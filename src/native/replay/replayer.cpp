@@ -199,7 +199,8 @@ void Replayer::count_pages(const RecordView& record) {
     }
 }
 
-// A damaged shard may have more of earlier threads than its tables have.
+// In a damaged shard, the records may subtract more instructions of earlier threads than the tables
+// contain. Such sums are left out.
 void Replayer::add_instructions() {
     for (const auto& [by, instructions] : instructions_) {
         if (static_cast<int64_t>(instructions) > 0) {

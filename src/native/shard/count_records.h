@@ -54,8 +54,10 @@ struct BlockRecord {
     uint32_t instructions;  // 0: not known, or the block only waits for another thread
 };
 
-// Instructions that the thread executed in this phase, without those of the tables that it still
-// has. Negative: those of an earlier thread in a table that it got.
+// The sum of these records is the number of instructions that the thread executed in this phase,
+// without those in the tables that it still has. When the thread leaves a table, it writes the
+// number of instructions in this table. When it gets a table, it writes the number of those that
+// earlier threads executed, as a negative number.
 struct InstructionsRecord {
     RecordHeader header;  // id = the thread
     int64_t instructions;
@@ -103,8 +105,8 @@ enum SampleFlags : uint8_t {
     kSampleWhole = 1,  // exact: each of these executions was recorded
 };
 
-// A site touched a page. An estimate of how often it did so until its next sample, summed while no
-// page changed its owner. `time` is that of the first sample.
+// A site touched a page. `weight` estimates how often it did so until its next sample. Samples are
+// summed while no page changes its owner. `time` is that of the first sample.
 struct SampleRecord {
     RecordHeader header;  // id = window page
     uint64_t time;

@@ -15,8 +15,8 @@ static_assert(sizeof(ChunkHeader) + kSampleEntries * sizeof(SampleRecord) <= kCh
 // Strata become larger if the thread has logged much, so that the log of a long run stays small.
 constexpr uint32_t kLoggedPerShift = 32768;
 
-// A repeated string instruction with at least this many elements is recorded each time; if the
-// thread has logged much, only with more. One copy of a whole structure matters more than many
+// A repeated string instruction is recorded each time if it has at least this many elements. If the
+// thread has logged much, it must have more. One copy of a whole structure matters more than many
 // copies of a few words.
 constexpr uint64_t kMinAlwaysNoted = 64;
 
@@ -80,7 +80,7 @@ void ShardWriter::note_instructions(uint32_t block, uint16_t instructions) {
     }
 }
 
-// Of a table that no thread counts in at this moment.
+// No thread may count in the table at this moment.
 uint64_t ShardWriter::instructions_in(const CountTable& table) const {
     const uint16_t* of_blocks = instructions_.load(std::memory_order_acquire);
     if (of_blocks == nullptr || table.of_lines || table.page_counters == nullptr) {

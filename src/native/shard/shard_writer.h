@@ -43,7 +43,7 @@ struct CountTable {
     bool of_lines;               // this is a table of lines
     uint32_t phase;              // the last one, when it is free
     uint32_t next;               // the thread's next table: index + 1, 0 = none
-    uint64_t instructions;       // that its block counters had when a thread left it last
+    uint64_t instructions;       // in its block counters when a thread last left it
 };
 
 // How a thread samples the structures that its instructions touch; see block_heads.h.
