@@ -74,7 +74,8 @@ class element_table {
           memory_{extents_.back().region + extents_.back().region_bytes, alignment},
           segments_{std::make_unique<segment_record<T>[]>(extents_.size() + 1)} {
         fill_segments();
-        // First all pages, then all elements, because an element may reach into the next region.
+        // All pages are placed before the first element is constructed, because an element may
+        // reach into the next region.
         place(executor, request, alignment);
         construct(executor, initial, request.how == placing::bind);
     }
@@ -138,7 +139,8 @@ class element_table {
         return reinterpret_cast<T*>(memory_.data() + offset);
     }
 
-    // Pages that are touched here are divided like the elements; a policy is set at once.
+    // If pages must be touched, they are divided among the workers like the elements. Otherwise,
+    // the calling thread sets the policy of each region with one call.
     template <class Executor>
     void place(Executor& executor, const page_request& request, std::size_t granule) {
         const bool touched = request.how == placing::first_touch || request.full == when_full::fail;

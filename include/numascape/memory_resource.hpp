@@ -127,8 +127,8 @@ class placed_resource : public std::pmr::memory_resource {
 };
 
 // Equal to another one with the same policy. A container that is moved or swapped takes its policy
-// along with the memory. A container that is copied, or that a copy is assigned to, keeps its own
-// policy.
+// along with the memory. A copy of a container has the same policy. A container to which another
+// one is copied by assignment keeps its own policy.
 template <class T>
 class placed_allocator {
     static_assert(std::is_object_v<T> && std::is_same_v<T, std::remove_cv_t<T>>,

@@ -34,8 +34,8 @@ constexpr void for_each_run(I first, I last, G&& g) {
     }
 }
 
-// Calls g(first, last) for each run until it returns another position than last, which is then the
-// result; otherwise the end of the range.
+// Calls g(first, last) for each run until g returns a position other than last. Returns this
+// position, or the end of the range if there is none.
 template <class I, class G>
 constexpr I search_runs(I first, I last, G&& g) {
     if constexpr (segmented<I>) {

@@ -51,7 +51,7 @@ auto span_from(R& range, std::size_t index) {
     }
 }
 
-// f for elements [index, index + size) of all ranges, in as many calls as there are cuts.
+// Calls f for elements [index, index + size) of all ranges, once for each piece between cuts.
 template <class F, class... R>
 void call_with_spans(std::size_t index, std::size_t size, F& f, R&... ranges) {
     for (const std::size_t end = index + size; index < end;) {

@@ -214,7 +214,8 @@ class divided_work {
         return std::is_trivially_copyable_v<T> && elements_ <= grain_;
     }
 
-    // Calls f(number of a piece) for all, each by its worker; a small range in the calling thread.
+    // Calls f(number of a piece) for each piece, by its worker. The calling thread does a small
+    // range.
     template <class Executor, class F>
     void run(Executor& executor, F f) const {
         run(executor, is_small(), f);
