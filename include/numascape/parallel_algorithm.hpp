@@ -120,8 +120,8 @@ void for_each_n(E&& executor, R&& range, std::size_t n, F f) {
     numascape::for_each(executor, slice(range, 0, n), std::move(f));
 }
 
-// Sums of blocks are combined in order. op must therefore only be commutative within a block of 16
-// KiB. Results do not depend on the workers or their number.
+// op must be associative. Sums of blocks are combined in order, so op must be commutative only for
+// elements within one block of 16 KiB. Results do not depend on the workers or their number.
 template <node_executor E, placed_range R, class T, class Op, class F>
 T transform_reduce(E&& executor, R&& range, T init, Op op, F f) {
     return detail::reduce_blocks(

@@ -19,7 +19,7 @@ namespace numascape::balance {
 
 namespace {
 
-// Numbers of groups per part: METIS divides kFewGroups. They consist of kManyGroups smaller groups,
+// METIS divides kFewGroups groups per part. These consist of kManyGroups smaller groups per part,
 // which are the same for all ways of grouping.
 constexpr std::size_t kFewGroups = 100, kManyGroups = 200;
 // The heaviest group, compared with the mean.

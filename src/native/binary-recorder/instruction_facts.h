@@ -28,10 +28,10 @@ bool may_fault(instr_t* instruction);
 // The number of bytes that the instruction accesses at this memory operand.
 uint32_t accessed_bytes(instr_t* instruction, opnd_t operand);
 
-// It only lets time pass, in a loop that waits for another thread.
+// Whether the instruction only lets time pass, in a loop that waits for another thread.
 bool only_waits(instr_t* instruction);
 
-// It reads the memory operand that is listed as written.
+// Whether the instruction reads the memory operand that is listed as written.
 bool reads_destination(instr_t* instruction);
 
 }  // namespace numascape

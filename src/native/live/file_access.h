@@ -19,8 +19,8 @@ struct Descriptor {
     Descriptor& operator=(const Descriptor&) = delete;
 };
 
-// Whether mincore(2) is true for this user. Of a file that the user neither owns nor may write, it
-// reports all pages as in memory (mm/mincore.c, can_do_mincore).
+// Whether mincore(2) is true for this user. If the user neither owns the file nor may write it,
+// mincore reports all of its pages as in memory (mm/mincore.c, can_do_mincore).
 inline bool mincore_is_true(int file, const struct stat& status) {
     return geteuid() == 0 || status.st_uid == geteuid() ||
            faccessat(file, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;

@@ -9,7 +9,7 @@
 namespace numascape {
 namespace {
 
-// It depends on the library's version.
+// The size of the reserve depends on the library's version.
 constexpr uint64_t kMinBytes = 64 << 10;
 constexpr uint64_t kMaxBytes = 96 << 10;
 

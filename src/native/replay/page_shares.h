@@ -13,7 +13,7 @@ namespace numascape {
 // Pages that several heap blocks share. There is one count per page and thread. It is divided in
 // proportion to the bytes of each block on the page, on average over the time of the counting.
 //
-// The times of blocks of at least a page are known. Of smaller blocks, only the sum of all that a
+// The times of blocks of at least a page are known. For smaller blocks, only the sum of all that a
 // call stack ever allocated on the page is known. If addresses are reused, this sum may be many
 // times the page: together, small blocks occupied at most what the large ones left.
 class PageShares {

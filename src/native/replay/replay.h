@@ -56,8 +56,8 @@ struct Owners {
     std::vector<uint32_t> path;      // index into Replay::paths
     std::vector<uint8_t> flags;      // MapFlags of mappings
     std::vector<uint64_t> blocks;    // small: number of blocks; else 1
-    // Of a shared mapping, what all processes that map it see: index into Replay::paths of its
-    // name, and the address at which its first byte would be.
+    // The object of a shared mapping, which several processes may map: the index of its name in
+    // Replay::paths, and the address at which the first byte of the object would be.
     std::vector<uint32_t> object;
     std::vector<uint64_t> object_start;
 

@@ -128,8 +128,8 @@ bool ShardWriter::begin_sample(ThreadRecorder& self, PageCounter* page_counters,
     auto& counter = counter_at<BlockCounter>(page_counters, block);
     Sampling& sampling = self.sampling;
     if (sampling.table == nullptr) {
-        // At the top of the area of tables. Count tables reach it only if there are thousands of
-        // them.
+        // The sampling table is at the top of the area of tables. Count tables reach this place
+        // only if there are thousands of them.
         const auto index = static_cast<uint64_t>(kMaxTables - 1 - (&table - tables_));
         void* memory = os::map_sparse(kTableStride,
                                       reinterpret_cast<void*>(kTablesBase + index * kTableStride));
