@@ -198,7 +198,7 @@ bool SharedLines::use_plain(uint32_t thread, uint64_t line, const Access& access
     if (!access.write) {
         if ((before & bit) == 0) {
             const LineState holders = before & kHas;
-            if (writer != 0 && (holders & (holders - 1)) == 0) {  // only a single one may write it
+            if (writer != 0 && (holders & (holders - 1)) == 0) {  // a single holder may write it
                 take_from(holders, line, thread, Lost::kOwnership);
             }
             state.store(before | bit, std::memory_order_relaxed);

@@ -38,7 +38,7 @@ class FunctionCounter {
     void prepare(llvm::ArrayRef<Segment> segments);
     // Inserts inline counters. It splits blocks, so earlier analyses are invalid afterwards.
     void count(const Segment& segment);
-    // Insert calls for the marks of phases and of memory regions (phase.h and region.h in
+    // Inserts calls for the marks of phases and of memory regions (phase.h and region.h in
     // include/numascape), and for parallel regions.
     void announce_marks();
     void announce_regions();

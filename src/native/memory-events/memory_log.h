@@ -6,10 +6,10 @@
 // the counts of all pages that a call may remove move from the tables to the log *before* the call,
 // with the time of that moment. Another thread can get these addresses only later.
 //
-// The records that mappings end are written *after* the call, and only if it succeeded, but with
-// the time before the call. The shard is replayed in the order of times. A mapping that another
-// thread made there in the meantime therefore begins after the old one ended, independent of the
-// order of writing.
+// The records about the ends of mappings are written *after* the call, and only if it succeeded,
+// but with the time before the call. The shard is replayed in the order of times. A mapping that
+// another thread made there in the meantime therefore begins after the old one ended, independent
+// of the order of writing.
 //
 // If the call fails, nothing more is written. The counts in the log belong to the same owner as
 // before. The recorder has forgotten the first touches of these pages, so their records are written
