@@ -18,7 +18,8 @@ from numascape.trace.derived import DerivedTrace
 from numascape.trace.once import once_per_trace
 
 _DENSE: Final = 4
-"""Maximum number of places of a table per page in it. If more are needed, keys are searched."""
+"""An array with a place for each possible key is made if there are at most this many keys per page.
+Otherwise, the keys are sorted and searched."""
 _MOST: Final = 1 << 62
 """More pages than any machine has. Larger numbers would not fit into the integers here."""
 
@@ -36,7 +37,7 @@ class PageIndex:
     _width: Ints
     _instances: Ints
     _places: Ints | None
-    """The row of each place, or -1. None: there are too many places, and `_keys` are searched."""
+    """The row of each possible key, or -1. None: these are too many, and `_keys` are searched."""
     _keys: Ints
 
     def rows(self, table: pl.DataFrame) -> Ints:

@@ -36,7 +36,7 @@ _STARTED_WITHIN_S = 1.0
 LARGEST_FILE = 4 << 20
 LONGEST_LINE = 400
 FILES = 200
-"""Files read, those with the most used lines first."""
+"""Maximum number of files that are read. Those with the most used lines are read first."""
 
 
 @dataclass(frozen=True)

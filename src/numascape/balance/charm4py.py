@@ -50,7 +50,7 @@ def measured(method: Method) -> Method:
 
     @functools.wraps(method)
     def timed(self: MeasuredChare, *arguments: Any) -> Any:
-        if self.measured_since is not None:  # called by a measured method, which is charged
+        if self.measured_since is not None:  # the time of its measured caller contains it
             return method(self, *arguments)
         self.measured_since = time.thread_time()
         try:

@@ -53,8 +53,8 @@ class Metrics:
     `imbalance` is the time of the slowest core over the mean. `communication` is the sum of message
     cost times NUMA factor. `iteration_time` is the slowest core's time to work and send, in
     seconds. `memory_overflow` is the bytes of tasks that exceed their nodes' memory. `core_memory`
-    is the bytes of the largest core's process, `core_memory_overflow` the bytes of all cores that
-    exceed their limits, and `cores_over` the number of these cores.
+    is the largest memory of a core's process, in bytes. `cores_over` is the number of cores that
+    exceed their limits, and `core_memory_overflow` is the sum of the bytes above these limits.
     """
 
     imbalance: float

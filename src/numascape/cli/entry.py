@@ -15,7 +15,8 @@ from numascape.cli.plain_recordings import plainly_asked
 from numascape.commands._recording import record_as_asked
 from numascape.errors import NumascapeError
 
-# Python looks for garbage after 700 new objects. Most verbs make many objects and end soon.
+# By default, Python looks for garbage after about a thousand new objects. Most verbs make many
+# objects and end soon.
 _OBJECTS_BEFORE_COLLECTION: Final = 100_000
 
 

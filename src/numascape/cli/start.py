@@ -31,7 +31,7 @@ def main() -> NoReturn:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         entry.main()
     except KeyboardInterrupt:
-        # The interrupt came between the two handlers, or after the last line of the command.
+        # The interrupt came just before or after the command, which handles its own interrupts.
         _end()
 
 

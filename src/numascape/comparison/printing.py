@@ -140,7 +140,7 @@ def _measures(comparison: Comparison, width: int) -> Table:
 
 
 _LEFT = ("Structure", "Pages on nodes", "Where", *(" " * n for n in range(5)))
-"""The second column of a pair has no name, but table columns need different names: blanks."""
+"""Columns need different names. The second one of a pair has no name, so it gets some blanks."""
 
 
 def _structures(comparison: Comparison, shown: list[StructureChange], width: int) -> Table:

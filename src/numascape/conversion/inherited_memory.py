@@ -78,7 +78,8 @@ def _moves(instances: pl.DataFrame, ancestors: pl.DataFrame) -> pl.DataFrame:
         .join(ancestors, on="process")
         .join(filled, on=["ancestor", *_SAME])
         .filter(pl.col("distance") == pl.col("distance").min().over(INSTANCE))
-        # Two blocks of the ancestor had this address, one after the other: which one is not known.
+        # If two blocks of the ancestor had this address, one after the other, it is unknown which
+        # of them the process inherited.
         .unique(INSTANCE, keep="none")
         .select(*INSTANCE, "to_structure", "to_instance")
     )

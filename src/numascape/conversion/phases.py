@@ -101,8 +101,9 @@ def _name(phase: ShardPhase, names: Names) -> tuple[str, str, int]:
 def _region_name(phase: ShardPhase, names: Names) -> tuple[str, str, int]:
     """The function that contains the parallel region, and the place of the directive.
 
-    The outlined function begins on the directive's line. Its caller is the function around it,
-    which is used if there is no debug information about the outlined function.
+    The outlined function begins on the directive's line. Its caller is the function around the
+    region. The place of the call is used if there is no debug information about the outlined
+    function.
     """
     outlined = names.frames(phase.place)[-1]
     callers = outside_marks(names.frames(phase.caller - 1)) if phase.caller else [outlined]

@@ -49,7 +49,8 @@ def _place(environment: Mapping[str, str]) -> Path | None:
 def limited(folder: Path | None, limit: int = MAX_BYTES) -> Iterator[None]:
     """Limit the folder's size at the end, if a file was added meanwhile.
 
-    A folder of thousands of files takes longer to look through than a small recording to convert.
+    It takes longer to look through a folder of thousands of files than to convert a small
+    recording.
     """
     before = _changed_ns(folder)
     yield

@@ -37,7 +37,7 @@ def make_visible(pages: PageMap, columns: int, rows: int) -> PageMap:
 
     weight = np.zeros(width)
     weight[at] = np.add.reduceat(pages.weight[used], groups)
-    # A column has the place of most of its pages: in ascending order, this is written last.
+    # A column has the place of most of its pages. This place stays, because it is written last.
     row, column = np.nonzero(pages.first_touched)
     ascending = np.argsort(pages.first_touched[row, column], kind="stable")
     row, column = row[ascending], column[ascending]

@@ -56,7 +56,7 @@ def who_shares(subject: Subject, how: str) -> str:
     facts, use = subject.whole, subject.use
     sentence = (
         f"In parallel work, {len(use.threads)} threads use it, about {use.users_per_page:.0f} of "
-        f"them on each page, {how}. A page is remote for most of its users on any node."
+        f"them on each page, {how}. On any node, a page is remote for most of its users."
     )
     if facts.first_toucher is not None and facts.first_toucher_share >= MIN_SERIAL_SHARE:
         sentence += (

@@ -241,7 +241,7 @@ def _relevant(run: Run, found: Sequence[Finding]) -> list[Finding]:
 
 
 def _weight(run: Run, finding: Finding) -> int:
-    """How many other accesses one that becomes nearer takes as long as.
+    """How many other accesses take as long as one access that becomes nearer.
 
     No second-level cache answers lookups of random threads in much memory.
     """

@@ -113,7 +113,10 @@ def _in_order(finding: Finding, best: Remedy) -> Finding:
 
 
 def _with_gains(run: Run, finding: Finding, members: Sequence[Finding]) -> Finding:
-    """The finding with the gain of its first fix alone, and of others for all `members`."""
+    """The finding with the gains of its fixes.
+
+    The gain of the advised fix is for this finding alone, those of other fixes for all `members`.
+    """
     fixes = []
     for fix in finding.fixes:
         if fix.remedy is Remedy.NONE:

@@ -59,9 +59,10 @@ class RunFacts:
 
     @property
     def cpu_ns(self) -> float:
-        """CPU time of the run: of its instructions, or as measured; 0 if unknown.
+        """CPU time of the run; 0 if it is unknown.
 
-        Without recording if that is known.
+        If instructions were counted, it is their time. Otherwise it is the measured time, without
+        recording if that is known.
         """
         if self.executed:
             return self.executed * INSTRUCTION_NS

@@ -141,7 +141,7 @@ class Subject:
 
     @cached_property
     def own_instances(self) -> bool:
-        """Whether each thread touched instances of its own first, and nobody else these."""
+        """Whether each instance was touched first by one thread, and each thread touched some."""
         own = pl.col("structure") == self.structure
         by_instance = (
             self.run.trace.first_touch.filter(own)

@@ -372,15 +372,15 @@ whichever thread touched them first."""
 
 MIN_GAIN = 0.01
 """Share of the run's accesses below which a finding is left out, for the same reason as
-MIN_STRUCTURE_SHARE. Also the share of the run time that another fix must save more than the usual
-one of a finding, to be advised first."""
+MIN_STRUCTURE_SHARE. To be advised before the usual fix of a finding, another fix must also save
+this share of the run time more."""
 
 LOOKUP_WEIGHT = 10
-"""Accesses that one counts for, where MIN_GAIN decides, if random threads look entries up: it takes
-about 20 ns if the last-level cache answers, and most other accesses take 1 to 2 ns."""
+"""Where MIN_GAIN decides, a lookup by a random thread counts as this many accesses: it takes about
+20 ns if the last-level cache answers, and most other accesses take 1 to 2 ns."""
 
 MIN_LOOKUP_BYTES = 2 << 20
-"""Memory that is looked up, from which this is so: second-level caches have 1 to 2 MiB."""
+"""LOOKUP_WEIGHT applies to memory from this size on: second-level caches have 1 to 2 MiB."""
 
 MIN_RELEVANT_GAIN = 0.02
 """At or above this predicted share of the run time, a fix matters. The times of two runs of the

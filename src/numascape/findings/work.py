@@ -127,7 +127,7 @@ def used_while_others_lived(trace: Trace, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _without(rows: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """The rows of other structures and threads than these; mostly, there are no pairs."""
+    """The rows without those of these structures and threads; usually there are no pairs."""
     if pairs.is_empty():
         return rows
     key = pl.col("structure").cast(pl.UInt64) * (1 << 32) + pl.col("thread")

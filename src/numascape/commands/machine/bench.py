@@ -42,7 +42,8 @@ def bench(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Measure fewer lengths.")] = False,
     spread: Annotated[
-        float, spread_of("Leave out points whose 95 % confidence interval is wider on either side.")
+        float,
+        spread_of("Leave out points that are uncertain by more than this share (95 % confidence)."),
     ] = 0.1,
     quiet: NoProgressOption = False,
 ) -> None:

@@ -25,7 +25,8 @@ def probe(
         bool, typer.Option("--quick", help="Measure less: under a minute on two sockets.")
     ] = False,
     spread: Annotated[
-        float, spread_of("Refuse results whose 95 % confidence interval is wider on either side.")
+        float,
+        spread_of("Refuse results that are uncertain by more than this share (95 % confidence)."),
     ] = 0.1,
     quiet: NoProgressOption = False,
 ) -> None:

@@ -309,9 +309,9 @@ def _fixes(subject: Subject, together: str, *, walked: bool = False) -> tuple[Fi
 
 
 def _is_pool(subject: Subject) -> bool:
-    """Whether threads without OpenMP take parts, and write them: they could have fixed parts.
+    """Whether threads without OpenMP take and write parts that could be fixed ones.
 
-    If their source is known, it shows how they take parts. If it does not, they use any entry.
+    If the source is known and does not show how threads take parts, they use any entry instead.
     """
     run = subject.run
     if run.openmp or written_share(subject) <= MAX_WRITTEN_SHARE:

@@ -58,10 +58,10 @@ def diagnose(subject: Subject) -> Finding | None:
 
 
 def loss(subject: Subject) -> tuple[float, int]:
-    """How much more of the work is by others than a page's main user if pages are huge.
+    """How much the share of the work by others than a page's main user grows with huge pages.
 
-    It is the share of the work with huge pages, minus the share with 4 KiB pages. Only complete
-    huge pages within an instance count. Also returns the number of these pages.
+    It is this share with huge pages, minus the share with 4 KiB pages. Only complete huge pages
+    within an instance count. Also returns the number of these pages.
     """
     use, offsets = subject.use, _offsets(subject)
     small = (offsets + use.page * PAGE_BYTES) // PAGE_BYTES

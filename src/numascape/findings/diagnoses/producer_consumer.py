@@ -43,9 +43,9 @@ class Handed:
     """How threads hand data to each other in a structure.
 
     `roles` is half the sum of the differences between the threads' shares of the reads and of the
-    writes: 0 if all threads read and write alike, 1 if none does both. In an exchange, all threads
-    write pages for others. `others` is the share of the reads by threads that do not write the
-    page.
+    writes: 0 if all threads read and write alike, 1 if none does both. It is
+    also small if all threads both read and write, each for others. `others` is the share of the
+    reads by threads that do not write the page.
     """
 
     reads: int
@@ -66,7 +66,7 @@ def diagnose(subject: Subject) -> Finding | None:
         return None
     if handed.others * handed.reads < MIN_GAIN * run.accesses:
         return None
-    # If each group of threads can have a node of its own, this is the better advice.
+    # If each group of threads can have its own node, the finding about groups advises that.
     if subject.pattern is Pattern.GROUPS and has_separate_groups(run):
         return None
     return Finding(
