@@ -201,7 +201,8 @@ def _instances(parts: list[ProcessTables]) -> pl.DataFrame:
 def _used(accesses: pl.DataFrame, parts: list[ProcessTables], session: Session) -> pl.DataFrame:
     """The structures and pages that are in the trace.
 
-    Samples miss most accesses. Then the trace also has all structures with first touches.
+    If accesses were sampled, the trace also has all structures with first touches, because samples
+    miss most accesses.
     """
     rows = [accesses.select("structure", "page")]
     if session.recorder in {"faults", "samples"}:

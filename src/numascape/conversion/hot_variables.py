@@ -22,7 +22,7 @@ _MIN_SHARE: Final = 0.005
 findings examine, because samples give estimates."""
 
 _MIN_SHARED_SHARE: Final = 0.0005
-"""The same of a variable in a cache line that several threads use, and one of them writes. It is
+"""The same for a variable in a cache line that several threads use and one of them writes. It is
 the share from which the findings name such lines, because the line may travel each time."""
 
 HOT: Final = pl.Schema(
@@ -91,7 +91,7 @@ class _Variables:
         self._starts = [address for address, _ in ordered]
         self._sizes = [size for _, size in ordered]
         self._size_at = dict(ordered)
-        # Variables may overlap: no earlier one ends behind this.
+        # Variables may overlap. So this is the largest end of a variable and all earlier ones.
         self._ends = list(accumulate((address + size for address, size in ordered), max))
 
     def last_line(self, address: int) -> int:
@@ -114,7 +114,7 @@ class _Variables:
 
 
 def _used_parts(lines: int, first: int, last: int) -> list[tuple[int, int]]:
-    """The cache lines of a page that are used, from the first to the last byte."""
+    """Begin and end of the used cache lines of a page, cut to the bytes from first to last."""
     parts = []
     while lines:
         start = ((lines & -lines).bit_length() - 1) * LINE_BYTES

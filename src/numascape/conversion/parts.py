@@ -107,7 +107,7 @@ class _Owned:
         )
 
     def extents(self) -> pl.DataFrame:
-        """The addresses and sizes of all instances; see Part."""
+        """The addresses and sizes of all instances; see ProcessTables."""
         of_variables = self.variables.select(
             "structure",
             pl.lit(0, dtype=pl.UInt32()).alias("instance"),

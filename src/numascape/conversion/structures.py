@@ -108,7 +108,7 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
         "owner",
         "kind",
         object=pl.Series(objects, dtype=pl.String()),
-        # Both are modulo 2^64; a mapping begins within its object.
+        # Both starts are modulo 2^64. The difference is right, as mappings begin in their objects.
         object_page=pl.when(pl.col("object") != 0)
         .then((pl.col("start") - pl.col("object_start")) // PAGE_BYTES)
         .otherwise(0)

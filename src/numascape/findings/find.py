@@ -254,7 +254,7 @@ def _weight(run: Run, finding: Finding) -> int:
 def _without_consequences(found: Sequence[Finding]) -> list[Finding]:
     """Leave out true sharing of lines, if pages go from thread to thread anyway.
 
-    These findings say why, and their fix is the one for the lines, too.
+    The findings about these pages say why, and their fix is the one for the lines, too.
     """
     handed = {finding.structure for finding in found if finding.kind in _HAND_PAGES}
     return [

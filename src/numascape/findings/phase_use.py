@@ -54,12 +54,12 @@ class PhaseUse:
         return owner
 
     def changed(self, other: PhaseUse) -> float:
-        """The share of the use that two phases have in common, of pages with different owners."""
+        """The share of the use that two phases have in common, on pages with different owners."""
         differs = (self.owner >= 0) & (other.owner >= 0) & (self.owner != other.owner)
         return float(np.minimum(self.share, other.share)[differs].sum())
 
     def by_others(self, other: PhaseUse) -> float:
-        """The share of the use that this phase and `other` have in common, by others than owners.
+        """The same on all pages, but with the use in `other` by threads that are not owners.
 
         The owners are those of this phase.
         """

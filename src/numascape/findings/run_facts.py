@@ -182,7 +182,10 @@ class RunFacts:
 
     @cached_property
     def work_and_fills(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The work (of first touches: all), and what only filled structures in parallel."""
+        """The rows that are work, and those that only filled structures in parallel.
+
+        If only first touches were recorded, all of them count as work.
+        """
         if only_touches(self.trace):
             return self.rows, self.rows.clear()
         return kept_with(self.trace, "work", lambda: work_and_fills(self.trace, self.rows))

@@ -372,8 +372,8 @@ whichever thread touched them first."""
 
 MIN_GAIN = 0.01
 """Share of the run's accesses below which a finding is left out, for the same reason as
-MIN_STRUCTURE_SHARE. To be advised before the usual fix of a finding, another fix must also save
-this share of the run time more."""
+MIN_STRUCTURE_SHARE. Another fix of a finding is advised before the usual one only if it saves more
+of the run time, and the difference is above this share."""
 
 LOOKUP_WEIGHT = 10
 """Where MIN_GAIN decides, a lookup by a random thread counts as this many accesses: it takes about

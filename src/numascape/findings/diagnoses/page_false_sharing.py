@@ -42,7 +42,7 @@ _SHARING = (Pattern.SHARED, Pattern.GROUPS, Pattern.CHANGING)
 
 
 def diagnose_by_lines(subject: Subject) -> Finding | None:
-    """The same for parts of any length, if the trace has the cache lines that threads share.
+    """The finding for parts of any length, if the trace has the cache lines that threads share.
 
     Counts of pages do not distinguish parts of several threads in a page from data that they share.
     """
