@@ -30,13 +30,13 @@ _SOURCE_NAME = re.compile(
     r"|f|for|f77|ftn|f90|f95|f03|f08|f15|f18|fpp)",
     re.IGNORECASE | re.DOTALL,
 )
-# A trace has the second in which its recording started. A file may be written in the same second,
-# and compiled.
+# A trace has the start of its recording in whole seconds. A file may be written and compiled in the
+# same second.
 _STARTED_WITHIN_S = 1.0
 LARGEST_FILE = 4 << 20
 LONGEST_LINE = 400
 FILES = 200
-"""Maximum number of files that are read. Those with the most used lines are read first."""
+"""Maximum number of files that are read. The report reads those with the most used lines first."""
 
 
 @dataclass(frozen=True)

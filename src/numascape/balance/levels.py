@@ -112,7 +112,7 @@ def with_levels(target: Target, levels: Sequence[PlaceLevel], costs: LevelCosts)
     many nodes, or the costs are not those of the levels.
     """
     each = costs.of(levels)
-    # The coarsest level up to the node within which all messages cost the same.
+    # The coarsest level in which all messages cost the same; the core, if this is above the node.
     within = [i for i, level in enumerate(levels) if each[i] == each[0]]
     finest = within[-1] if within[-1] <= [level.name for level in levels].index(NODE) else 0
     group = levels[finest].group
