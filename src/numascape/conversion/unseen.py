@@ -19,8 +19,8 @@ _OF_FLAGS = (
     ),
     (
         native.FLAG_THREADS_LOST,
-        "More than 16384 threads existed at the same time. The threads above this limit were "
-        "not counted.",
+        "More threads existed at the same time than the recorder can count: 16384 (on ext4: 4095), "
+        "or half of this with --traffic. The threads above this limit were not counted.",
     ),
     (
         native.FLAG_ATTACHED,
