@@ -59,7 +59,7 @@ class PhaseUse:
         return float(np.minimum(self.share, other.share)[differs].sum())
 
     def by_others(self, other: PhaseUse) -> float:
-        """The same on all pages, but with the use in `other` by threads that are not owners.
+        """Like `changed`, but on all pages, with the use in `other` by threads that are not owners.
 
         The owners are those of this phase.
         """

@@ -122,7 +122,7 @@ per byte. Loops over arrays of similar reuse evict each other."""
 
 MIN_REUSE = 16
 """At or above this number of accesses to each 8 bytes of what a thread uses, the data is reused:
-loading it once is then less than a sixteenth of its accesses."""
+loading it once is then at most a sixteenth of its accesses."""
 
 MIN_BOUNDARY_SHARE = 0.25
 """At or above this share of the accesses on pages with several parts, it is useful to align parts

@@ -83,8 +83,8 @@ def _cause(subject: Subject, full: bool, pages: pl.DataFrame) -> tuple[str, str]
     if _interleaved(pages):
         return (
             "a memory policy spreads them over the nodes",
-            "Each page has one user, so do not use `numactl --interleave`. First touch then puts "
-            "the page on the node of its user.",
+            "Each page has its own users, so do not use `numactl --interleave`. First touch then "
+            "puts the page on the node of its users.",
         )
     node = pages["node"].mode().sort()[0]
     return (

@@ -179,7 +179,7 @@ def private_share(run: Run) -> float:
 
 
 def _cached_share(run: Run) -> float:
-    """Share of the run's accesses that go to others' pages, but of structures in caches."""
+    """Share of the run's accesses that go to others' pages in structures that stay in caches."""
     shared = sum(
         (1 - subject.whole.own_share) * subject.whole.accesses
         for subject in run.subjects
