@@ -47,8 +47,8 @@ class NodeModel:
         threads that would do the parallel work in the same time if all worked equally. With load
         imbalance, it is lower than the number of threads. The time is the longer one of two: the
         threads' time to wait for all lines, and the busiest controller's time. A controller is
-        fully used when all cores of its node access it and nothing else. The result is 1 if all
-        lines are local and spread over as many controllers as there are threads for.
+        fully used when all cores of its node access it and nothing else. The result is about 1 if
+        all lines are local and no controller is fully used.
         """
         total = traffic.sum()
         if not total:

@@ -53,8 +53,8 @@ def run_with_plan(
 ) -> PlannedRun:
     """Run the program (and its children) under the plan, on our own terminal, until it ends.
 
-    `name` is the source of the plan, for errors. `threads` is the program's number of threads, if
-    the environment does not have it. `launcher` is a command that becomes the program. Raises
+    `name` is the source of the plan, for errors. `threads` is the program's number of threads; by
+    default, that of the environment. `launcher` is a command that becomes the program. Raises
     NumascapeError if the program cannot run here, or not under the plan.
     """
     check_program(program[0])
@@ -85,7 +85,7 @@ def end_as(status: int) -> int:
 
 
 def _environment(plan: Plan, threads: int | None) -> dict[str, str]:
-    """The user's variables override the given number of threads, which overrides the plan."""
+    """The given number of threads overrides the user's variables, and these override the plan."""
     environment = users_environment()
     if threads is not None:
         environment["OMP_NUM_THREADS"] = str(threads)
