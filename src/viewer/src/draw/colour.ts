@@ -5,7 +5,8 @@
 // light to dark, so that larger values always stand out more. Both change lightness steadily and
 // are readable with every common colour blindness. Threads: hues of equal lightness from blue over
 // magenta to amber, which go steadily from blue to yellow, so their order survives red-green
-// blindness. In grey, accesses go from light to dark in equal steps of lightness, and threads too.
+// blindness. In grey, accesses go from light to dark, and threads from dark to light, both in equal
+// steps of lightness.
 
 import { hcl, rgb } from "d3-color";
 import { interpolateViridis, interpolateYlGnBu } from "d3-scale-chromatic";

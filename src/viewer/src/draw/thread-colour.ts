@@ -6,7 +6,7 @@ import type { ColourBy, Theme } from "../model/page-state";
 import { pixel, threadColour } from "./colour";
 import { nodeColour } from "./node-colour";
 
-/** Pixels for lines; `rows` are their rows of the report's threads. */
+/** The colours of lines; `rows` has for each line the position of its thread in the report. */
 export function linePixels(
   { threads, traffic }: Report,
   rows: Uint32Array,

@@ -60,7 +60,7 @@ function centres(matrix: Matrix, itemOf: Int32Array, items: number): Float64Arra
   return sum.map((value, item) => (weight[item]! > 0 ? value / weight[item]! / columns : 1));
 }
 
-/** Users of the columns chosen, and their share of their own accesses there. */
+/** The users of the chosen columns; `share`: the part of its accesses that a user makes there. */
 function byColumn(matrix: Matrix, itemOf: Int32Array, items: number) {
   const { rowBegin, column, reads, writes } = matrix.accesses;
   const users = new Uint32Array(matrix.start.length);

@@ -32,7 +32,7 @@ export function jointMatrices(a: Matrix, b: Matrix): Joint {
   return { a: joined(a, toA), b: joined(b, toB) };
 }
 
-/** Pages at which no touched column of either matrix would be cut, in the range that both know. */
+/** The pages, in the range that both matrices know, at which no touched column would be cut. */
 function commonEdges(a: Matrix, b: Matrix): number[] {
   const all = [...Array.from(a.start), endOf(a), ...Array.from(b.start), endOf(b)];
   const low = Math.max(a.start[0] ?? 0, b.start[0] ?? 0);
@@ -59,7 +59,7 @@ function divisible(matrix: Matrix, page: number): boolean {
   return column < 0 || matrix.start[column] === page || matrix.touched[column] === 0;
 }
 
-/** The common column of each column of the matrix; -1 where one matrix knows nothing. */
+/** The common column of each touched column that both matrices know; -1 for all others. */
 function joinedColumns({ start, touched }: Matrix, edges: number[]): Int32Array {
   const to = new Int32Array(start.length).fill(-1);
   let joint = 0;
@@ -71,7 +71,7 @@ function joinedColumns({ start, touched }: Matrix, edges: number[]): Int32Array 
   return to;
 }
 
-/** The kept entries by row and common column: of each the first index, and whether it begins. */
+/** Joins entries of a row that have one common column; `target` is their new index, or -1. */
 function kept(rows: { rowBegin: Uint32Array; column: ArrayLike<number> }, to: Int32Array) {
   const target = new Int32Array(rows.column.length).fill(-1);
   const column: number[] = [];

@@ -3,7 +3,7 @@
 
 import type { Column, Report } from "../data/report";
 
-/** Numbers of accesses; unknown: the thread ran on several nodes, or the page's is not known. */
+/** Numbers of accesses; `unknown` if the node of the thread or page is not known. */
 export interface Split {
   local: number;
   remote: number;
@@ -60,7 +60,7 @@ export function structureSplit(
   return splitOf(local, remote, position * report.phases.length, phases, total);
 }
 
-/** Split of the accesses of the thread in `row`, where its local and remote ones are all known. */
+/** Split of the accesses of the thread in `row`; `total` is their number. */
 export function threadSplit(
   report: Report,
   row: number,

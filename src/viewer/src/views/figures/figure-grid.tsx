@@ -189,7 +189,7 @@ interface Folded {
 
 /**
  * The matrix at the map's resolution, computed once per view and size: the bars beside the map show
- * the same bins. Those on the right do not know its width and take the latest.
+ * the same bins. The bars on the right do not know the map's width, and use the latest one.
  */
 function useFolded(matrix: Matrix, measure: Measure, { view }: Navigation) {
   const kept = useRef<{ key: unknown[]; folded: Folded }>();
