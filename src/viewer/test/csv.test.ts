@@ -25,7 +25,7 @@ describe("CSV", () => {
     },
   );
 
-  it("keeps negative numbers numbers", () => {
+  it("does not change negative numbers", () => {
     expect(lines([["a", -5]])).toContain("a,-5\r\n");
   });
 });

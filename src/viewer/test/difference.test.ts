@@ -38,7 +38,7 @@ describe("the difference of two groups", () => {
     expect([...b].map((value) => value || 0)).toEqual([0, 6, 0, 0]);
   });
 
-  it("lists columns by what all their pages differ", () => {
+  it("lists columns by the difference of all their pages", () => {
     expect(mostDifferent(three, difference([0, 1], [2]), 2)).toEqual([2, 0]);
   });
 

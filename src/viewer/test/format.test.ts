@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import * as show from "../src/model/format";
 
-test("what is not all is never shown as all, and what is not nothing not as nothing", () => {
+test("only a share of 1 is shown as 100 %, and only a share of 0 as 0 %", () => {
   const plain = (value: number) => show.percent(value).replaceAll(/\s/g, " ");
   expect([0.8, 0.014, 0.995, 1].map(plain)).toEqual(["80 %", "1 %", "99.5 %", "100 %"]);
   expect([0.99951, 0.9993, 0.0042, 0.00001, 0].map(plain)).toEqual([

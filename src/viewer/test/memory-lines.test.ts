@@ -72,7 +72,7 @@ const report = {
 const inLines = reportInLines(report);
 
 describe("a report in memory lines", () => {
-  it("is the report itself where none were counted, and else made once", () => {
+  it("is the report itself if no lines were counted; otherwise, it is made once", () => {
     const { memory_lines: _, ...without } = report;
     expect(reportInLines(without)).toBe(without);
     expect(reportInLines(report)).toBe(inLines);

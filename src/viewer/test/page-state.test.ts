@@ -101,7 +101,7 @@ describe("the address", () => {
     expect(startOf({ ...EXTENTS, first: 1 }).structure).toBe(2);
   });
 
-  it("asks for nothing when it is another place of the page, of another version, or too long", () => {
+  it("has no state if it names another place or version, or is too long", () => {
     expect(readAddress("", EXTENTS)).toBeUndefined();
     expect(readAddress("#structure", EXTENTS)).toBeUndefined();
     expect(readAddress("#v=2&structure=2", EXTENTS)).toBeUndefined();

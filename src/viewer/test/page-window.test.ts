@@ -8,7 +8,7 @@ import type { Structure } from "../src/data/report";
 const folded = { structure: 7, instance: -1, pages: 1e7, pages_per_column: 4096 } as Structure;
 
 describe("a window of single pages", () => {
-  it("is wanted where columns would be wider than the view can bear", () => {
+  it("is requested if the columns would be too wide for the view", () => {
     expect(windowFor(folded, { x0: 0, x1: 1e7 }, null)).toBeUndefined();
     expect(windowFor(folded, { x0: 1000, x1: 1100 }, null)).toEqual({
       structure: 7,

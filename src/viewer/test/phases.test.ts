@@ -7,12 +7,12 @@ import { estimatedShare, lineSums, usesOf, windowOf } from "../src/model/source-
 import { phase, structure } from "./matrices";
 
 describe("choosing phases", () => {
-  it("takes one, and by a second click all again", () => {
+  it("takes one phase; a second click selects all again", () => {
     expect(picked(null, 2, false, 4)).toEqual([2]);
     expect(picked([1, 3], 2, false, 4)).toEqual([2]);
     expect(picked([2], 2, false, 4)).toBeNull();
   });
-  it("adds and takes away, in order; all of them are no choice, nor are none", () => {
+  it("adds and removes, in order; to choose all or none is no selection", () => {
     expect(picked(null, 2, true, 4)).toEqual([2]);
     expect(picked([2], 0, true, 4)).toEqual([0, 2]);
     expect(picked([0, 2], 2, true, 4)).toEqual([0]);
@@ -25,7 +25,7 @@ describe("choosing phases", () => {
     start: Uint32Array.of(0, 10, 30, 50),
     end: Uint32Array.of(10, 20, 40, 60),
   };
-  it("by time takes what ran then", () => {
+  it("takes the phases that ran in a part of the time", () => {
     expect(phasesBetween(spans, 12, 35, 4)).toEqual([1, 2]);
     expect(phasesBetween(spans, 52, 55, 4)).toEqual([1]);
     expect(phasesBetween(spans, 22, 28, 4)).toBeNull();

@@ -35,7 +35,7 @@ describe("the order by pages shared", () => {
     expect(parts).toEqual(parts.slice().sort((a, b) => a - b));
   });
 
-  it("makes a chain of neighbours a chain", () => {
+  it("puts a shuffled chain of neighbours in order", () => {
     // Thread t shares a page with the one before and the one after it in a shuffled chain.
     const place = [4, 0, 6, 2, 7, 1, 5, 3];
     const cells = place.flatMap((at, row) => [
