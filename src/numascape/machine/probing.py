@@ -254,8 +254,8 @@ class Probe:
                 break
         if len(certain) < len(best):
             self.notes.append(
-                f"of {what}, {len(best) - len(certain)} of {len(best)} are left out: uncertain by "
-                f"more than {self.wanted.spread:.0%}"
+                f"{len(best) - len(certain)} of {len(best)} values are left out of {what}: "
+                f"they are uncertain by more than {self.wanted.spread:.0%}"
             )
         return certain
 

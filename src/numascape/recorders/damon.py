@@ -26,7 +26,7 @@ from numascape.live.targets import TargetProcess
 ADMIN: Final = "sys/kernel/mm/damon/admin/kdamonds"
 SAMPLE_US: Final = 10_000
 CHECKS: Final = 20
-"""The checks of each region in one aggregation: what `accesses` counts."""
+"""The number of checks of each region in one aggregation; `accesses` is at most this number."""
 MAX_REGIONS: Final = 200
 MAX_COST: Final = 0.02
 """The largest cost, as a share of one CPU. A check takes about 1 us, on slow processors more."""
@@ -132,8 +132,8 @@ def _check_free(admin: Path) -> None:
     used = [one for one in admin.glob("[0-9]*") if _read(one / "state") == "on"]
     if used:
         raise NumascapeError(
-            f"another program uses DAMON ({used[0]}/state is on, of {count}), which has one user "
-            "at a time: use another recorder"
+            f"another program uses DAMON ({used[0]}/state is on; nr_kdamonds is {count}), and only "
+            "one can use it at a time: use another recorder"
         )
 
 

@@ -73,7 +73,7 @@ class RecordOptions:
     frequency: int | None = option(
         None,
         "With --recorder samples: how many samples in a second of CPU time. "
-        "Default: 1000; of the clock of a running process, 250, or 100 without privileges.",
+        "Default: 1000. For the clock of a running process: 250, or 100 without privileges.",
         metavar="N",
     )
     traffic: bool = option(

@@ -123,7 +123,7 @@ function WhatToDo() {
           One thread initialised everything, so all pages are on its node. Initialise in parallel,
           with the same division of work as in the loops that follow.
         </dd>
-        <dt>… blocks appear if threads are ordered by shared pages, but not if by number</dt>
+        <dt>… blocks appear only if threads are ordered by shared pages</dt>
         <dd>
           Threads that work on the same pages may run on different nodes. Pin each group of such
           threads to the CPUs of one node, or number the threads so that neighbours share pages.
