@@ -23,8 +23,8 @@ MAX_SHARE_DIFFERENCE = 0.1
 """Ranks whose shares of a structure differ by more are not alike. Halo exchange and other code that
 depends on the neighbours of a rank changes shares by less (halo, 4 ranks of 128 rows: 0.02)."""
 MIN_COMPARED_SHARE = 0.05
-"""If a structure has a lower share, the way in which ranks use it is not compared. It decides
-little, and near a threshold it differs by chance."""
+"""If a structure has a lower share, the way in which ranks use it is not compared. So few accesses
+decide little, and ranks may differ in them by chance."""
 MAX_USE_DIFFERENCE = 0.25
 """The largest difference of two similar ranks in the use of a structure: in the share of its
 busiest thread, and in its foreign share. Schedules that vary from rank to rank cause less."""

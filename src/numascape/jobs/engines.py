@@ -21,8 +21,8 @@ from numascape.jobs.tables import JobTables, merge
 from numascape.jobs.task import Task
 
 FAN_IN = 16
-"""Parts of a task, and results that are merged at a time. Each merge copies its rows once, so with
-n parts each row is copied log(n) times to this base."""
+"""The number of parts of a task, and of results that one merge joins. A merge copies each of its
+rows once. So with n parts, each row is copied log(n) times; the logarithm has this base."""
 _FEW = 8
 """With so few parts, starting processes takes longer than the work."""
 _MAX_ATTEMPTS = 3

@@ -33,7 +33,8 @@ SUMS_FILE: Final = "sums.json"
 _TABLES: Final = ("ranks", "sums", "findings", "shared")
 _LARGEST_FILE: Final = 64 << 20
 _TOGETHER = 256
-"""Parts that become tables at once: making a table costs more than its rows."""
+"""The number of parts whose rows become one table. So few tables are made, because making a table
+costs more than its rows."""
 
 ColumnLists = Mapping[str, Mapping[str, Sequence[Any]]]
 """The columns of each table."""
@@ -42,7 +43,7 @@ ColumnLists = Mapping[str, Mapping[str, Sequence[Any]]]
 def store_sums(job: Path, rank: int) -> None:
     """Sum up the part of a rank, and store the sums in it.
 
-    If that fails, the part has none: what reads the job then computes them.
+    If that fails, the part has no sums. They are then computed when the job is read.
     """
     folder = part_folder(job, rank)
     with suppress(NumascapeError, OSError, MemoryError, KeyboardInterrupt):
@@ -58,7 +59,7 @@ def store_sums(job: Path, rank: int) -> None:
 
 
 def read_columns(part: RankPart) -> ColumnLists | None:
-    """The stored sums of a part; None if it has none, or if they may not be those of its tables."""
+    """The stored sums of a part; None if it has none, or if they may not fit its tables."""
     path = part.folder / SUMS_FILE
     try:
         if path.stat().st_size > _LARGEST_FILE or not _has_tables(part):

@@ -127,11 +127,11 @@ def _call_around(token: Node) -> Node | None:
         if parent.type in ("argument_list", "initializer_list"):
             is_bracket = not node.is_named
             if not is_bracket:
-                return node  # a value in the list, such as an operator's or a variable's
+                return node  # a value in the list, such as that of an operator
             around = parent.parent
             return around if around is not None and around.type in _CALLS else parent
         if parent.type == "assignment_expression" and not node.is_named:
-            return _value_of(parent)  # the operator: a class's own assignment
+            return _value_of(parent)  # the token is an operator that a class defines
         if parent.type in ("init_declarator", "field_initializer", "assignment_expression"):
             return node
         if parent.type in ("declaration", "field_declaration", "return_statement"):

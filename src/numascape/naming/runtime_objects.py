@@ -73,7 +73,7 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
         elif re.fullmatch(_COUNTS, frame.function):
             return _OF_COMPILER, frame
         elif fortran is not None and fortran.function.startswith("0x"):
-            return _OF_FORTRAN, fortran  # its allocations for programs have names
+            return _OF_FORTRAN, fortran  # its functions that allocate for programs have names
         else:
             return None
     return None if fortran is None else (_OF_FORTRAN, fortran)

@@ -23,8 +23,8 @@ CLEARLY: Final = 0.9
 _BOUNDARY: Final = 0.0005
 """Share of a structure's lines that a boundary must save: less than that of one of 1024 threads."""
 _PARTS_PER_THREAD: Final = 2
-"""Maximum number of contiguous parts per thread; more are not from a schedule, but by chance in one
-run."""
+"""Maximum number of contiguous parts per thread. More parts are not from a schedule: they arise by
+chance in one run."""
 _WEIGHTS: Final = 30
 """The largest weight of a node in weighted interleaving."""
 

@@ -251,7 +251,7 @@ def _instance_pages(trace: Trace) -> pl.DataFrame:
 
 
 def _live_shares(trace: Trace, structures: pl.DataFrame) -> dict[int, float]:
-    """By structure, the size of the addresses that its instances cover over the sum of their sizes.
+    """By structure: the bytes of addresses that its instances cover, divided by their total size.
 
     Blocks that are freed and allocated again cover the same addresses.
     """

@@ -17,20 +17,21 @@ from numascape.trace.format import PAGE_BYTES
 LAST_LEVEL_BYTES: Final = 16 << 20
 """Memory that the last-level cache of a server processor holds."""
 MEMORY_NS: Final = 100.0
-"""The time of an access that memory answers, if the core waits for each of them."""
+"""The time of an access that memory answers, if the core waits for each access."""
 
 INSTRUCTION_NS: Final = 0.25
 """The time of an instruction that waits for nothing: 4 in a nanosecond."""
 CACHE_NS: Final = 20.0
 """The longest time of an access that the last-level cache of a server processor answers. So a run
-computes from 80 instructions an access on, or from 400 if it uses more memory. Of 239 labelled
-programs, one executes 225, and all others 1 to 22."""
+computes if it executes at least 80 instructions per access, or 400 if it uses more memory. Of 239
+labelled programs, one executes 225, and all others 1 to 22."""
 
 STARTING_S: Final = 0.25
 """CPU time to start a program with the recorder. It is 0.1 to 0.2 s on the machine of bench/."""
 LAST_LEVEL_NS: Final = 50.0
-"""As CACHE_NS, on a busy virtual machine, too. There, CPU time includes that of others. With the
-recorder, 220 labelled programs took up to 21 ns for an access, most of them 1 to 5 ns."""
+"""Like CACHE_NS, for measured CPU time, which on a busy virtual machine includes the time of
+others. With the recorder, 220 labelled programs took up to 21 ns for an access, most of them 1 to
+5 ns."""
 MIN_COMPUTING_SHARE: Final = 0.5
 """At or above this share of the CPU time that accesses do not explain, a run computes."""
 

@@ -14,7 +14,7 @@ from numascape.balance.simulation import COMMUNICATION, MIGRATION, WORK, Interva
 
 KINDS: Final = (WORK, COMMUNICATION, MIGRATION)
 FULL: Final = 255
-"""The value of a cell whose cores do only this for its whole time."""
+"""The value of one kind of activity in a cell whose cores do nothing else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ def activity_of(run: Simulation, cores_per_row: int, parts: int) -> Activity:
     for (core, kind), intervals in _by_core_and_kind(run.intervals).items():
         cells[kind][core // cores_per_row] += np.diff(_busy_until(intervals, edges))
     part = run.end / parts if run.end > 0 else 1.0
-    # Rounded up, so that what is short is still visible.
+    # Rounded up, so that short activities are still visible.
     shares = {
         kind: np.ceil(np.clip(FULL * busy / (part * sizes[:, None]) - 1e-6, 0, FULL))
         for kind, busy in cells.items()

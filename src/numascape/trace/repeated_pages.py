@@ -27,13 +27,13 @@ MAX_OTHER_PAGES: Final = 0.5
 place. Above it, the places in a team have no parts of their own."""
 
 MAX_LIFE_TOGETHER: Final = 0.5
-"""The time in which two threads both exist, as a share of the shorter lifetime, up to which one of
-them can follow the other in the same place."""
+"""If two threads exist at the same time for more than this share of the shorter lifetime,
+neither follows the other in the same place."""
 
 MIN_SAME_WORK: Final = 0.8
-"""Share of the work of two teams on the same structures, reads and writes apart, from which they
-repeat it. Of labelled programs with successive teams, repetitions have 0.98 or more in common, and
-stages that hand structures on 0.59 or less."""
+"""If two teams have at least this share of their work on structures in common, they repeat it.
+Reads and writes are compared separately. In labelled programs with successive teams, repetitions
+have 0.98 or more in common, and stages that hand structures on have 0.59 or less."""
 
 _MAX_USERS: Final = 0.75
 """If more than this share of the threads use a page, its users show nothing about places in

@@ -58,7 +58,7 @@ Teams = list[list[int]]
 def by_lives(
     created: pl.DataFrame, repeating: Callable[[Teams], Teams] = lambda teams: teams
 ) -> dict[int, int]:
-    """The places in three or more teams of a size, in which most threads are.
+    """The places in teams of one size, if most threads are in three or more such teams.
 
     `created` are rows of a trace's table, of one process without its main thread. `repeating`
     chooses the teams that repeat their work.
