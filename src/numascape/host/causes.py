@@ -29,8 +29,8 @@ class Cause:
 def find_causes(state: HostState, prediction: PredictedAllocation, root_user: bool) -> list[Cause]:
     """The causes for each node that spills, and then the limit of the control group.
 
-    The causes of a node are listed until they explain all its spilled bytes. Causes that are easy
-    to fix come first.
+    The causes of a node are listed until they explain nearly all its spilled bytes. Causes that are
+    easy to fix come first.
     """
     causes = []
     for share in prediction.shares:

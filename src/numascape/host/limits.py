@@ -19,7 +19,7 @@ _NO_LIMIT: Final = 1 << 60
 
 @dataclass(frozen=True)
 class GroupLimit:
-    """The lowest limit of the control groups that this process is in; in bytes.
+    """The limit of the control group with the fewest bytes left, of all groups of this process.
 
     `cache` is the group's own page cache, clean or dirty; it is freed before the limit is hit.
     """

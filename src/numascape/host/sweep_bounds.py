@@ -8,7 +8,7 @@ from typing import Final
 
 from numascape.host.state import HostState
 
-# A share of the clean cache that is not swept, because it may be locked or in use.
+# Clean cache of this share of the node's memory is not swept: it may be locked or in use.
 _MARGIN: Final = 0.02
 # Only this share of the available memory is allocated per step, because other programs also
 # allocate.

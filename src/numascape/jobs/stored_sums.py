@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sums of one rank, stored in its part when it is recorded.
 
-So merging a job reads one small file of each rank, and none of its tables. sums.json has the tables
-of jobs/tables.py as columns, the version that computed them, and the checksum of trace.json. If any
-of this does not fit, the sums are computed again from the part: they are never a reason to fail.
+So merging a job reads trace.json and sums.json of each rank, and none of its tables. sums.json has
+the tables of jobs/tables.py as columns, the version that computed them, and the checksum of
+trace.json. If any of this does not fit, the sums are computed again from the part: they are never a
+reason to fail.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class NodeModel:
 
 
 def node_model(machine: Machine, speeds: Speeds, free_bytes: Mapping[int, int] | None) -> NodeModel:
-    """Model the machine's nodes with `free_bytes` by number, or else with their whole memory.
+    """Model the machine's nodes with `free_bytes` by number, or else with most of their memory.
 
     A node that is not in `free_bytes` has no room.
     """

@@ -158,9 +158,10 @@ def _place(
     model: NodeModel,
     parallelism: float,
 ) -> list[Choice]:
-    """Choose the rule of each structure given the rules of all others, until none changes.
+    """Choose the rule of each structure given the rules of all others.
 
-    Structures with most lines per byte come first, and so get a node's memory first.
+    This is repeated until no rule changes, but at most three times. Structures with most lines per
+    byte come first, and so get a node's memory first.
     """
     nodes = len(model.numbers)
     by_nodes = [use_by_nodes(use, groups, nodes) for use in uses]

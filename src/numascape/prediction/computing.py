@@ -39,7 +39,7 @@ MIN_COMPUTING_SHARE: Final = 0.5
 def computing_ns(trace: Trace, at_random: int = 0) -> float:
     """The time of computing for each access; 0 if the run does not compute.
 
-    The first `at_random` accesses may each wait for memory. The others do so if the run uses more
+    So many accesses as `at_random` may each wait for memory. The others do so if the run uses more
     memory than a cache holds. A run computes if its accesses take less time than this.
     """
     totals = trace.info.totals

@@ -245,7 +245,7 @@ class _Needs:
 
     @cached_property
     def anywhere(self) -> npt.NDArray[np.intp]:
-        """Whether each thread runs on several nodes; such threads are spread in the same way."""
+        """The threads that run on several nodes; all are spread in the same way."""
         return np.flatnonzero(self.on.max(axis=1) < 1.0)
 
     def threads_and_cores(
@@ -332,7 +332,7 @@ def _phases(
 
 
 def _limit(timing: _Timing, speeds: Speeds, phase: int, seconds: float) -> tuple[str, LimitKind]:
-    """The busiest memory or link if it is busy for most of the time, or else the slowest thread."""
+    """The busiest memory or link if it is busy for most of the time, else cores or a thread."""
     node = int(timing.memory[phase].argmax())
     link = timing.link[phase]
     start, end = np.unravel_index(int(link.argmax()), link.shape)

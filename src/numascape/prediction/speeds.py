@@ -50,8 +50,8 @@ class Speeds:
     `latency` in ns and `link` in GB/s are nodes x nodes (a node's link to itself is unlimited).
     `controller` is in GB/s per node. `cores` and `cpus` are the numbers of usable ones per node.
     `curve` has two rows: utilisation from 0 to 1, and latency over idle latency. `shared_cache` is
-    the size of a last-level cache, `sharers` the number of its CPUs, and `private_cache` the size
-    of a core's own caches.
+    the size of a last-level cache, `sharers` the number of its CPUs, and `private_cache` a CPU's
+    share of the cache below it.
     """
 
     nodes: tuple[int, ...]
@@ -188,7 +188,7 @@ def _curve(machine: Machine, assumed: list[str]) -> Floats:
 
 
 def _caches(machine: Machine, assumed: list[str]) -> tuple[float, int, float]:
-    """Bytes of a last-level cache, its number of CPUs, and bytes of a core's private caches."""
+    """Bytes of a last-level cache, its number of CPUs, and a CPU's bytes of the cache below it."""
     kept = [c for c in machine.caches if c.kind in ("data", "unified") and c.groups and c.bytes]
     if not kept:
         assumed.append(f"caches: {CACHE_BYTES / (1 << 20):.1f} MiB for each thread")

@@ -25,7 +25,7 @@ _BALANCES: Final = "proc/sys/kernel/numa_balancing"
 
 
 def choose_recorder(root: Path = Path("/")) -> ObserverName:
-    """The cheapest recorder that sees accesses here: hinting faults come only if they are on."""
+    """The fault recorder if the kernel's NUMA balancing is on (hinting faults), else the binary."""
     try:
         balances = (root / _BALANCES).read_text().strip() == "1"
     except OSError:
@@ -42,7 +42,7 @@ def observe(
 ) -> Trace:
     """Record the process for `seconds` into the trace `output`.
 
-    Raises NumascapeError if it cannot be recorded, if it ends, or if it used no memory.
+    Raises NumascapeError if it cannot be recorded, if it has ended, or if it used no memory.
     """
     if not target.is_alive:
         raise NumascapeError(f"{target} has ended")
