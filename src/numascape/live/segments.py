@@ -28,8 +28,8 @@ from numascape.trace.format import PAGE_BYTES
 def segments_of(target: TargetProcess, names: Sequence[str]) -> list[Path]:
     """The files of the shared memory with these names, each once.
 
-    None if some of the structures are not shared memory, or if this user may not open the files.
-    Also None for explicit huge pages, because the kernel does not report which of them exist.
+    Empty if some of the structures are not shared memory, or if this user may not open the files.
+    Also empty for explicit huge pages, because the kernel does not report which of them exist.
     Raises NumascapeError if a name fits no structure.
     """
     mappings = read_mappings(target)

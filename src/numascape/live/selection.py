@@ -25,7 +25,7 @@ class Selection:
 
 
 def select_all(parts: Sequence[Part], mappings: Sequence[Mapping], policy: MovePolicy) -> Selection:
-    """All memory but that of executables and libraries, which is small and shared."""
+    """All memory but the code and sections of executables and libraries, which are small."""
     return Selection(
         tuple(
             (part, policy)

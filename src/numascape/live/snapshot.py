@@ -67,7 +67,7 @@ class Snapshot:
 
     @property
     def numbers(self) -> list[int]:
-        """The nodes with pages or CPUs, ascending."""
+        """The online nodes and all other nodes with pages, ascending."""
         used = {count.node for count in self.counts if count.node >= 0}
         return sorted(used | set(self.nodes))
 

@@ -115,7 +115,7 @@ class JobPart:
 
 @dataclass(frozen=True)
 class TableFile:
-    """The size and zlib's CRC-32 of a table's file, to detect damage."""
+    """The rows, the size and zlib's CRC-32 of a table's file, to detect damage."""
 
     rows: Count
     bytes: Count

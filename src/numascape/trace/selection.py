@@ -88,7 +88,7 @@ def _unknown(trace: Trace, wanted: str) -> str:
     by_lower_case = {name.lower()[:_LONGEST]: name for name in reversed(names)}
     near = difflib.get_close_matches(wanted.lower()[:_LONGEST], by_lower_case, n=3, cutoff=0.5)
     hint = (
-        f"near are {', '.join(_short(by_lower_case[name]) for name in near)}"
+        f"similar names: {', '.join(_short(by_lower_case[name]) for name in near)}"
         if near
         else f"numascape show {trace.path} lists them"
     )
