@@ -39,7 +39,10 @@ def test_the_file_is_named_after_the_figure(
         (["--structure", "A"], "Missing option '--figure'"),
         (["--figure", "pie"], "'pie' is not one of 'access', 'first-touch', "),
         (["--figure", "access"], "the figure access needs a structure: name it with --structure"),
-        (["--figure", "access", "--structure", "unusd"], "no structure unusd; similar names: unused"),
+        (
+            ["--figure", "access", "--structure", "unusd"],
+            "no structure unusd; similar names: unused",
+        ),
         (["--figure", "access", "--structure", "xyzzy"], "no structure xyzzy; numascape show "),
         (["--figure", "access", "--structure", "3"], "no structure 3; "),
         (["--figure", "access", "--structure", "9" * 5000], "no structure 99999"),
