@@ -34,7 +34,7 @@ class _Object:
 
 
 def hwloc_xml(machine: Machine) -> str:
-    """Return the document. Caches that do not nest in nodes and packages are left out."""
+    """Return the document, without memory-side caches and objects that overlap others."""
     root = _tree(machine)
     topology = ET.Element("topology", version="2.0")
     numbers: dict[int, int] = {}

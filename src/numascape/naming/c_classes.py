@@ -12,7 +12,7 @@ CLASSES = ("class_specifier", "struct_specifier", "union_specifier")
 
 
 def class_fields(node: Node, class_name: str) -> dict[str, bool] | None:
-    """The fields of the class `class_name`, or the enclosing class; None if not found.
+    """The fields of the class around `node`, or else of `class_name`; None if there is none.
 
     The value of a field is whether it is a number, which has no memory of its own.
     """

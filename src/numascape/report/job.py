@@ -29,7 +29,7 @@ rows."""
 MAX_CELLS = 1 << 20
 """Maximum number of cells of the heat map; with more ranks, it has fewer structures."""
 MAX_ROWS = 200
-"""Maximum number of rows of the other tables: classes, findings, hosts, shared memory."""
+"""Maximum number of rows of three other tables: classes, findings, shared memory."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class _Heat:
         return np.where(inside, self.counts[np.where(inside, found, 0)], 0)
 
     def touches(self, part: Part) -> bool:
-        """Whether a part has such addresses."""
+        """Whether a part has accessed addresses."""
         first, last = np.searchsorted(self.edges, [part.start, part.end]).tolist()
         return bool(self.counts[max(0, first - 1) : last].any())
 
