@@ -8,7 +8,7 @@ from numascape.quantities import bytes_text
 
 
 def cache_text(machine: Machine, node: MachineNode) -> str:
-    """The node's data caches: `L1 32 KiB, L2 1 MiB, 2 x L3 32 MiB (16 CPUs each)`."""
+    """The node's data caches: `L1 32 KiB, L2 1 MiB, 2 x L3 32 MiB`."""
     parts = []
     for cache in machine.caches:
         if cache.kind == "instruction" or not cache.bytes:

@@ -97,7 +97,7 @@ def _least_used_merged(rows: list[dict[str, Any]], most: int) -> ShownPhases:
     total = sum(row["reads"] + row["writes"] for row in rows)
     share = sum(row["reads"] + row["writes"] for row in rest) / total if total else 0.0
     sentence = (
-        f"The {len(rest)} least used phases are shown as one, other phases; "
+        f"The {len(rest)} least used phases are shown as one, named other phases; "
         f"together they have {share_text(share)} of the accesses."
     )
     groups = [[row] for row in kept] + [rest]

@@ -66,7 +66,7 @@ function Header({ experiment }: { experiment: Experiment }) {
       <h1>Page cache and placement</h1>
       {conclusion && <p class="conclusion">{conclusion}</p>}
       <p class="prose">
-        A file is written from node {nodes[0]} and stays in the page cache. Then a vector triad of{" "}
+        A file is read on node {nodes[0]} and stays in the page cache. Then a vector triad of{" "}
         {show.bytes(bytes)} runs on {show.count(workers)} {who}.
       </p>
       {notes.length > 0 && (
