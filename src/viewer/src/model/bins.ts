@@ -101,7 +101,7 @@ export function binAccesses(matrix: Matrix, measure: Measure, x: Axis, y: Axis):
   return { x, y, value };
 }
 
-/** Pages first touched per bin, and their dominant row; same order as Binned.value. */
+/** Pages first touched per bin, and the last row that touched some; same order as Binned.value. */
 export function binFirstTouches(
   matrix: Matrix,
   x: Axis,

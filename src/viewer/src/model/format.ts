@@ -82,7 +82,7 @@ export function seconds(value: number): string {
   return `${Math.floor(minutes / 60)}${THIN}h ${minutes % 60}${THIN}min`;
 }
 
-/** 0, 1, 2, 5 -> "0–2, 5"; all of `of` -> "all"; at most `most` ranges. */
+/** 0, 1, 2, 5 -> "0–2, 5"; all of 8 (`of`) -> "all 8"; at most `most` ranges. */
 export function ranges(numbers: number[], of?: number, most = 8): string {
   if (numbers.length === 0) return "none";
   if (of !== undefined && numbers.length === of) return of === 1 ? "the only one" : `all ${of}`;

@@ -33,7 +33,7 @@ export function windowFor(
   return { structure: number, instance, first, end, phases, lines };
 }
 
-/** Whether `window` shows what is asked for, no coarser than `query` would be. */
+/** Whether a window shows what is wanted, in columns that are fine enough for pages x0 .. x1. */
 export function serves(
   { query, pagesPerColumn }: PageWindow,
   wanted: WindowQuery,

@@ -35,7 +35,7 @@ function addedUp(report: Report, phases: readonly number[]): Counts {
     threadAccesses: new Float64Array(threads.length),
     accesses: 0,
   };
-  // The number of the structure (plus 1) for which a thread was last counted.
+  // The position of the structure (plus 1) for which a thread was last counted.
   const seen = new Uint32Array(threads.length);
   structures.forEach(({ instance }, s) => {
     for (const phase of phases) {

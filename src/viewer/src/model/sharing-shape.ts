@@ -62,7 +62,7 @@ function shapeOf(
   pairs: ReturnType<typeof pairSums>,
 ): Pick<SharingReading, "shape" | "detail"> {
   const reading = (shape: SharingShape, detail = 0) => ({ shape, detail });
-  // With two rows, there is only one pair, so there is no shape.
+  // With two rows, there is only one pair: all share with all.
   if (size < 3 || isEven(size, shared, pairs.total)) return reading("all");
   const hub = pairs.perRow.findIndex((sum) => sum >= MIN_DOMINANT_SHARE * pairs.total);
   if (hub >= 0 && isEven(size, shared, pairs.total, hub)) return reading("hub", hub);

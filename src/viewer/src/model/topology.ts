@@ -47,7 +47,7 @@ const FULL = 0.72;
 /** Bands below this share of all accesses would only blur the drawing. */
 const FAINT = 0.0002;
 const THINNEST = 0.8;
-/** Unknown or several nodes have a column only if their share of the accesses is larger. */
+/** Several or unknown nodes have a column if threads ran there, or if their share is larger. */
 const UNCERTAIN = 0.001;
 
 /** Lays the machine out in at most `room` pixels across (more when its nodes need more). */

@@ -122,7 +122,7 @@ export function readTraffic(
   if (crowded) {
     advice.push(
       `${percent(columnSums[busiest]! / all)} of the ${unit} go to the memory of node ` +
-        `${nodes[busiest]}, but most threads run on other nodes. Its memory controller is the ` +
+        `${nodes[busiest]}, but many threads run on other nodes. Its memory controller is the ` +
         "bottleneck. Initialise in parallel, or interleave the pages.",
     );
   }

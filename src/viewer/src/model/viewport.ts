@@ -22,7 +22,7 @@ export function isWhole(view: Viewport, extent: Extent): boolean {
   return view.x0 <= 0 && view.y0 <= 0 && view.x1 >= all.x1 && view.y1 >= all.y1;
 }
 
-/** The part of `view` inside `extent`, or the whole extent if they do not overlap. */
+/** `view`, moved into `extent`; the whole extent if the view begins beyond its end. */
 export function inside(view: Viewport, extent: Extent): Viewport {
   const all = whole(extent);
   if (view.x0 >= all.x1 || view.y0 >= all.y1) return all;
