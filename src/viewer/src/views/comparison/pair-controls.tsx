@@ -46,12 +46,13 @@ interface HeadProps {
 /** The colour scale, and the menu that saves the figures. */
 export function PairHead({ title, scale, run, sides, theme }: HeadProps) {
   const state = usePageState("measure", "scale");
+  const runs = sides.length > 1 ? "Both runs" : `Run ${sides[0]!.letter}`;
   return (
     <div class="figure-head">
       {scale && seesAccesses(run) && (
         <Legend {...scale} measure={state.measure} scale={state.scale} theme={theme} run={run} />
       )}
-      <SaveMenu title={`Both runs: ${title}`} table={() => pairTable(sides)} />
+      <SaveMenu title={`${runs}: ${title}`} table={() => pairTable(sides)} />
     </div>
   );
 }

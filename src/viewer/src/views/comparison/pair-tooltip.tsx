@@ -54,6 +54,7 @@ function accessesAt({ accesses }: Matrix, row: number, column: number): number {
 function toucherAt(matrix: Matrix, { threads }: Report, column: number): string {
   const first = firstTouchOf(matrix, column);
   if (!first) return "not seen";
-  const others = first.rows > 1 ? ` and ${first.rows - 1} others` : "";
+  const plural = first.rows > 2 ? "s" : "";
+  const others = first.rows > 1 ? ` and ${first.rows - 1} other${plural}` : "";
   return `thread ${threads[first.row]!.thread}${others}`;
 }

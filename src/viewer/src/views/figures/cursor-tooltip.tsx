@@ -127,7 +127,7 @@ function firstTouch(
   const pages = `${show.count(first.pages)} of ${show.count(first.total)} pages`;
   return first.rows === 1
     ? `${thread}, all pages`
-    : `${thread} (${pages}), ${first.rows - 1} others`;
+    : `${thread} (${pages}), ${first.rows - 1} other${first.rows > 2 ? "s" : ""}`;
 }
 
 function place({ places }: Report, index: number): string {

@@ -163,7 +163,7 @@ function FirstTouchPlot({
   );
 }
 
-/** Heights in pixels that leave every thread at least a pixel up to the screen's height. */
+/** Heights in pixels, which grow with the number of threads up to a limit. */
 export function plotHeights(threads: number): { accesses: number; firstTouches: number } {
   const accesses = Math.max(300, Math.min(520, threads * 14));
   return { accesses, firstTouches: Math.round(Math.max(110, accesses * 0.5)) };

@@ -144,7 +144,7 @@ function Origin({ report, structure }: { report: Report; structure: Structure })
         {instance >= 0 && `, one of ${show.count(of)} instances`}
         {where(structure) && (
           <>
-            {" · allocated at "}
+            {structure.kind === "heap" ? " · allocated at " : " · "}
             <bdi>{where(structure)}</bdi>
           </>
         )}

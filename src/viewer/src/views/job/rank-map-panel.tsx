@@ -74,8 +74,8 @@ export function RankMapPanel({ job, theme }: { job: Job; theme: Theme }) {
       <RankCell job={job} map={map} cell={cell} />
       <p class="how not-saved">
         A row is a structure, a column is a rank. Blank: the rank does not use the structure, or the
-        value is unknown. If there are more ranks than columns, a column shows the largest value.
-        Arrow keys move the marked cell; Enter opens the page of its rank.
+        value is unknown. If there are more ranks than pixels, a pixel shows the largest value of
+        its ranks. Arrow keys move the marked cell; Enter opens the page of its rank.
       </p>
     </section>
   );
