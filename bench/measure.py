@@ -30,7 +30,7 @@ class CommandError(Exception):
 
 
 def run(command: Sequence[str]) -> Cost:
-    """Run a command to its end, its output thrown away.
+    """Run a command to its end, and discard its output.
 
     Raises CommandError with the end of its standard error when it fails.
     """

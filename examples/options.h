@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the examples' command lines: `-n SIZE -t THREADS VERSION`.
+// Reads the examples' command lines: `-n SIZE -t THREADS VERSION`.
 #ifndef NUMASCAPE_EXAMPLES_OPTIONS_H
 #define NUMASCAPE_EXAMPLES_OPTIONS_H
 

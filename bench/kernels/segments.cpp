@@ -93,8 +93,8 @@ void stencil_row(double* out, const double* up, const double* mid, const double*
         out[j] = mid[j] + scale * (up[j] + down[j] + mid[j - 1] + mid[j + 1] - 4 * mid[j]);
 }
 
-// Over the rows of each segment with plain pointers; only the rows above its first and below its
-// last one are looked for.
+// Loops over the rows of each segment with plain pointers. It looks up only the row above the
+// first one and the row below the last one.
 void stencil_by_segments(Arrays& s) {
     const std::size_t n = s.row;
     const auto segments = s.y.segments();

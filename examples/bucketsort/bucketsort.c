@@ -75,7 +75,7 @@ static void group_by_bucket(void) {
     }
 }
 
-// Afterwards key_buffer[v] is the number of keys <= v. The last thread's ends are the buckets'.
+// Then key_buffer[v] is the number of keys <= v. The last thread's ends are those of the buckets.
 static void rank_keys(int threads) {
     const size_t* ends = bucket_ends + (size_t)(threads - 1) * bucket_count;
     size_t width = key_range / bucket_count;

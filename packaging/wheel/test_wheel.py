@@ -20,7 +20,7 @@ from bare_system import System, make_system
 ROOT = Path(__file__).parents[2]
 _MIB = 1 << 20
 
-# Wheels with these tags run with glibc 2.34, the oldest that our wheel needs: pip takes any.
+# pip takes wheels with any of these tags. They run with glibc 2.34, as our wheel does.
 _PLATFORMS = [
     *(f"manylinux_2_{minor}_x86_64" for minor in range(34, 16, -1)),
     "manylinux2014_x86_64",

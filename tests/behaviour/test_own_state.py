@@ -109,7 +109,7 @@ def test_state_is_the_same_before_while_and_after_a_recorder_is_attached(
 
 @pytest.mark.parametrize("way", [BINARY, FAULTS, PLAN])
 def test_open_descriptors_are_inherited(tmp_path: Path, way: str) -> None:
-    """Like bash passes `<(command)`: as a path to a descriptor."""
+    """The program gets a path to a descriptor, as bash passes `<(command)`."""
     content, write_end = os.pipe()
     os.write(write_end, b"through a pipe\n")
     os.close(write_end)

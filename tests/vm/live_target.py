@@ -63,7 +63,7 @@ def on_node_1(pid: int) -> int:
 
 @contextmanager
 def in_mid_move(pid: int, act: Callable[[], object]) -> Iterator[None]:
-    """Call `act` once in the block, after the first step of a move to node 1 that has begun.
+    """Call `act` once: in the first pause of a move in the block, after BEGUN pages came to node 1.
 
     A thread that watches would come at any time on a busy machine, or too late.
     """

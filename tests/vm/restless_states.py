@@ -16,7 +16,7 @@ MOVES = 4
 
 
 def restless(program: Path, rounds: int) -> dict[str, Any]:
-    """Move all of its memory to and fro: at least MOVES times, and until it has done its rounds."""
+    """Move all its memory between nodes: at least MOVES times, and until its rounds are done."""
     running = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     output = running.stdout

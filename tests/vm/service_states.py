@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest: services whose memory moves to and fro while clients ask them all the time.
+"""In a guest: services whose memory moves between nodes while clients ask them all the time.
 
 service_states.py PROGRAMS DATABASE: the folder of `Service.class`, and that of a new PostgreSQL
 database. Each answer of `service.py` and `Service.java` is compared with what it must be. The

@@ -29,7 +29,7 @@ from integration.totals import check_totals
 
 BIN: Final = Path(sysconfig.get_path("scripts"))
 _ARITHMETIC_FLAGS: Final = 0x8D5
-# Of one instruction: lanes of a gather that cross pages, and other operands that do.
+# The most accesses of one instruction: of a gather whose lanes cross pages, and of any other one.
 _MOST_LANES: Final = 32
 _MOST_ACCESSES: Final = 4
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// registers THREADS: until SIGUSR1, main and THREADS more set what the processor has of the carry
-// flag, x87 and mxcsr's rounding, x87, vector and mask registers, do nothing for a while, and check
-// that all are unchanged. It has a System V segment, which the recorder follows. Prints "right" or
-// the first register that changed, and ends with status 42.
+// registers THREADS: until SIGUSR1, main and THREADS more threads set registers, do nothing for a
+// while, and check that all are unchanged. These are the carry flag, x87 registers with their
+// control word, mxcsr, and the vector and mask registers of the processor. The program has a System
+// V segment, which the recorder follows. Prints "right" or the first register that changed, and
+// ends with status 42.
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// shared_page: until SIGUSR1, a thread calls the function at the very start of the page of code in
-// which main runs, and a timer sends the process a signal a thousand times a second, whose handler
-// needs the storage that each thread of the program has. Ends with status 42.
+// shared_page: until SIGUSR1, main runs in a page of code, and a thread calls the function at the
+// start of this page. A timer sends the process a signal a thousand times a second. Its handler
+// needs the thread-local storage of the program. Ends with status 42.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks what a process sees of itself. Modes:
-//   look    prints its variables of ours and LD_PRELOAD, its open descriptors, the next one, the
-//           signals that it blocks, ignores and handles, its limits; and what a child sees
+//   look    prints LD_PRELOAD and Numascape's variables of the environment, its open descriptors,
+//           the next one, the signals that it blocks, ignores and handles, its limits; and what a
+//           child sees
 //   close   closes all descriptors but the first three, writes a file of its own while it touches
 //           new pages, and prints "right" when that file has what it wrote
 //   strict  a child gives up all system calls but four, touches pages, and ends

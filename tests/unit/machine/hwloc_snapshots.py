@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of /sys and /proc of real machines, with the output of hwloc itself.
 
-They are in hwloc's source package, which apt fetches from wherever this system's packages come
-from into build/hwloc-snapshots, or NUMASCAPE_HWLOC_SNAPSHOTS (the folder tests/hwloc/linux of it).
+They are in hwloc's source package. apt fetches it into build/hwloc-snapshots, from the archive of
+this system's packages. NUMASCAPE_HWLOC_SNAPSHOTS names another copy of its folder
+tests/hwloc/linux.
 """
 
 from __future__ import annotations
