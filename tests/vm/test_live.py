@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of running programs are shown as in the kernel, and programs are moved at work.
+"""The nodes of running programs are shown as in the kernel, and programs move while they work.
 
 One boot with two nodes, and one with four; live_states.py has the steps. The program living.c asks
 the kernel itself where its pages are, and checks its data all the time. test_live_loops.py has the

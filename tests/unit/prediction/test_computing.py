@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run computes if accesses to memory explain less than half of its CPU time."""
+"""A run computes if accesses to memory explain at most half of its CPU time."""
 
 from __future__ import annotations
 
