@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Until SIGUSR1: fills the 128 bytes below the stack pointer, which a function may use without
-// moving it (the red zone of the System V ABI), does nothing for a while, and checks that they are
-// unchanged. Prints "right" or "changed", and ends with status 42.
+// Until SIGUSR1: fills the red zone, does nothing for a while, and checks that it is unchanged. The
+// red zone is the 128 bytes below the stack pointer, which a function may use without moving the
+// pointer (System V ABI). Prints "right" or "changed", and ends with status 42.
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
