@@ -66,7 +66,7 @@ class RecordOptions:
     event: str | None = option(
         None,
         "With --recorder samples: mem-loads, mem-stores (Intel), ibs_op (AMD), "
-        "task-clock (every machine), or page-faults. Default: all of this processor, or "
+        "task-clock (every machine), or page-faults. Default: all events of this processor, or "
         "task-clock if it has none.",
         metavar="EVENT",
     )

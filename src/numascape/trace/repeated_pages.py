@@ -150,7 +150,7 @@ def _sizes(threads: int) -> list[int]:
     """The sizes of which there can be two or more teams; first those with only complete teams."""
     sizes = range(2, threads // 2 + 1)
     complete = [size for size in sizes if threads % size == 0]
-    return [*complete, *(size for size in sizes[:_MAX_CYCLE] if threads % size != 0)]
+    return [*complete, *(size for size in sizes[: _MAX_CYCLE - 1] if threads % size != 0)]
 
 
 def _follow_each_other(created: pl.DataFrame, size: int) -> bool:
