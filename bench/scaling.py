@@ -19,6 +19,7 @@ from typing import Annotated
 import polars as pl
 import typer
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullFormatter, StrMethodFormatter
 from rich.console import Console
 
 import numascape
@@ -113,7 +114,7 @@ def curve_table(curve: Curve, largest: int, rounds: int) -> ResultTable:
             1e6 * (program - before) / value, 1e6 * rest / value,
         ])  # fmt: skip
     return ResultTable(
-        curve.what.capitalize(),
+        curve.what[0].upper() + curve.what[1:],
         COLUMNS,
         rows,
         f"CPU seconds; medians of {rounds} rounds, native and recorded alternating. The rest of "
@@ -131,13 +132,18 @@ def figure(tables: list[ResultTable]) -> Figure:
         for column, style in ((1, ":"), (2, "-"), (3, "--")):
             ax.loglog(numbers, [row[column] for row in table.rows], style, marker="o", markersize=3,
                       label=COLUMNS[column].removesuffix(", s"))  # fmt: skip
-        ax.set_xlabel(table.title.lower())
+        ax.set_xlabel(table.title)
         ax.set_box_aspect(0.8)
+        ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_formatter(NullFormatter())
         ax.grid(alpha=0.3)
     for ax in list(axes)[len(tables) :]:
         ax.set_visible(False)
     drawn.axes[0].set_ylabel("CPU time, s")
-    drawn.axes[0].legend()
+    lines, names = drawn.axes[0].get_legend_handles_labels()
+    drawn.legend(lines, names, loc="outside upper center", ncols=len(names))
     return drawn
 
 
