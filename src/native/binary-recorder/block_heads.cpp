@@ -176,7 +176,11 @@ uint32_t number_block(void* drcontext, void* tag, const BlockPlan& plan) {
         if (known[at].signature == signature) {
             return known[at].number;
         }
-        if (recorder == nullptr || known_blocks == kMaxKnownBlocks) {
+        if (recorder == nullptr) {
+            return kNoBlock;
+        }
+        if (known_blocks == kMaxKnownBlocks) {
+            shard.set_flag(kShardBlocksLost);
             return kNoBlock;
         }
         if (worth_counting(drcontext, dr_fragment_app_pc(tag), plan)) {
