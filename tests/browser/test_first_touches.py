@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from browser.opened import Open
+from numascape.report import findings
 from synthetic.patterns import seismic
 from synthetic.write import touches_alone
 
@@ -35,3 +38,13 @@ def test_first_touches_alone_are_shown_as_such(open_pattern: Open) -> None:
     told = page.locator(".tooltip").inner_text()
     assert "thread 0" in told
     assert "Reads" not in told
+
+
+def test_code_in_a_cause_is_shown_as_code(
+    open_pattern: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(findings, "short_printable", lambda text: f"{text} It depends on `block`.")
+    page = open_pattern(touches_alone(seismic(640, THREADS))).page
+    cause = page.locator(".card dd").first
+    assert cause.inner_text().endswith("It depends on block.")
+    assert cause.locator("code").last.inner_text() == "block"

@@ -61,7 +61,9 @@ export function StandingOut({ report, onOpen }: Props) {
 function NoProblem({ finding }: { finding: Finding }) {
   return (
     <div class="prose no-problem">
-      <p>{finding.why}</p>
+      <p>
+        <Sentence text={finding.why} />
+      </p>
       <Sentences texts={finding.advice} />
     </div>
   );
@@ -102,7 +104,7 @@ function Card({ finding, structures, onOpen }: CardProps) {
         <dt>Cause</dt>
         <dd>
           {first && positions.length > 1 && <bdi>{clip(first.name)}: </bdi>}
-          {show.keepPercentsTogether(why)}
+          <Sentence text={why} />
         </dd>
         <dt>Fix</dt>
         <dd>

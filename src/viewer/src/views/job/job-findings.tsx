@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Job, JobFinding } from "../../data/job";
 import * as show from "../../model/format";
-import { Sentences } from "../elements/sentence";
+import { Sentence, Sentences } from "../elements/sentence";
 import { clip } from "../findings/standing-out";
 import { RankLink } from "./rank-link";
 
@@ -25,7 +25,8 @@ export function JobFindings({ job }: { job: Job }) {
       )}
       {others.map((finding, i) => (
         <p class="well" key={i}>
-          <span class="verdict well">{finding.kind}</span> {finding.who}: {finding.why}
+          <span class="verdict well">{finding.kind}</span> {finding.who}:{" "}
+          <Sentence text={finding.why} />
         </p>
       ))}
       {job.findings.length === 0 && <p class="prose">No rank has a finding.</p>}
@@ -75,7 +76,9 @@ function Card({ job, finding }: { job: Job; finding: JobFinding }) {
           )}
         </dd>
         <dt>Cause{worst_share > 0 && `, in rank ${worst}`}</dt>
-        <dd>{why}</dd>
+        <dd>
+          <Sentence text={why} />
+        </dd>
         <dt>Fix</dt>
         <dd>
           <Sentences texts={advice} />
