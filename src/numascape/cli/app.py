@@ -14,6 +14,7 @@ from typer.main import get_command
 from numascape import terminal
 from numascape.cli.first_words import typed_instead
 from numascape.cli.installed_parts import describe_parts
+from numascape.cli.kept_memory import keep_freed_memory
 from numascape.installation import installed_version
 
 # Each verb is a module of numascape.commands. They are in the order of the help.
@@ -41,6 +42,8 @@ _GROUPS: Final = ("machine", "host")
 # Options after the program's name belong to the program, with or without `--` before it.
 _OF_PROGRAM: Final = {"allow_interspersed_args": False}
 _RUN_A_PROGRAM: Final = ("record", "run")
+# These compute with all rows of a recording.
+_COMPUTE: Final = ("report", "view", "show", "advise", "compare", "plot", "predict")
 
 
 def _print_version(wanted: bool) -> None:
@@ -107,6 +110,8 @@ def run_verb(arguments: list[str]) -> int:
     Raises KeyboardInterrupt if the user ends it.
     """
     asked = arguments[:1] if arguments[:1] and arguments[0] in _VERBS + _GROUPS else ()
+    if asked and asked[0] in _COMPUTE:
+        keep_freed_memory()
     try:
         status = _runner(tuple(asked))(
             args=arguments or ["--help"], prog_name="numascape", standalone_mode=False

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.collecting import collected
 from numascape.analysis.page_index import Ints, PageIndex, index_of
 from numascape.machine.description import Machine, same_nodes
 from numascape.prediction.layout import observed_nodes
@@ -44,43 +43,78 @@ class Nodes:
 
     def traffic(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Accesses of `rows` by structure, thread_node and node of the page; known ones only."""
-        page = self._index.rows(rows)
-        home = self.thread_node[rows["thread"].to_numpy()]
-        known = np.flatnonzero((page >= 0) & (home >= 0))
-        page = page[known]
+        page, home = self._index.rows(rows), self._home[rows["thread"].to_numpy()]
+        known = (page >= 0) & (home >= 0)
+        count = (rows["reads"] + rows["writes"]).to_numpy()
+        structure = rows["structure"].to_numpy()
+        if not known.all():
+            page, home, count, structure = (each[known] for each in (page, home, count, structure))
+        first = int(structure.min(initial=0)) if len(structure) else 0
+        nodes = len(self._numbers)
+        shape = (int(structure.max(initial=first)) - first + 1, nodes, nodes)
+        pair = ((structure - first).astype(np.int64) * nodes + home) * nodes
+        sums = np.zeros(shape[0] * nodes * nodes)
         # A page may be on several nodes: then its rows count for each of them.
-        begin, number = self._begin[page], self._begin[page + 1] - self._begin[page]
-        row = np.repeat(known, number)
-        before = np.cumsum(number) - number
-        placed = np.repeat(begin - before, number) + np.arange(len(row))
-        count = (rows["reads"] + rows["writes"]).to_numpy()[row]
-        table = pl.DataFrame(
+        for turn in range(int(self._number.max(initial=0))):
+            if turn:
+                more = self._number[page] > turn
+                page, pair, count = page[more], pair[more], count[more]
+            placed = self._begin[page] + turn
+            amount = count * self._share[placed]
+            sums += np.bincount(pair + self._node[placed], amount, len(sums))
+        found = np.nonzero(sums.reshape(shape))
+        return pl.DataFrame(
             {
-                "structure": rows["structure"].to_numpy()[row],
-                "thread_node": home[row].astype(np.int32),
-                "node": self._sorted["node"].to_numpy()[placed],
-                "accesses": count * self._sorted["share"].to_numpy()[placed],
+                "structure": (found[0] + first).astype(np.uint32),
+                "thread_node": self._numbers[found[1]].astype(np.int32),
+                "node": self._numbers[found[2]].astype(np.int32),
+                "accesses": sums.reshape(shape)[found],
             }
         )
-        sums = (
-            table.lazy().group_by("structure", "thread_node", "node").agg(pl.col("accesses").sum())
-        )
-        return collected(sums, table.height)
+
+    @cached_property
+    def _numbers(self) -> Ints:
+        """The numbers of the nodes of pages and threads, in order."""
+        of_threads = self.thread_node[self.thread_node >= 0]
+        found = np.unique(np.concatenate([of_threads, self.pages["node"].to_numpy()]))
+        return np.asarray(found, np.int64)
+
+    @cached_property
+    def _home(self) -> Ints:
+        """The position of each thread's node in `_numbers`, or -1."""
+        position = np.searchsorted(self._numbers, self.thread_node)
+        return np.where(self.thread_node >= 0, position, -1)
 
     @cached_property
     def _index(self) -> PageIndex:
         return index_of(self.pages)
 
     @cached_property
-    def _sorted(self) -> pl.DataFrame:
-        """`pages` in the order of the index."""
-        return self.pages[np.argsort(self._index.rows(self.pages), kind="stable")]
+    def _order(self) -> Ints:
+        """The rows of `pages` in the order of the index."""
+        return np.argsort(self._index.rows(self.pages), kind="stable")
+
+    @cached_property
+    def _node(self) -> Ints:
+        """The position of the node of each row in this order in `_numbers`."""
+        position = np.searchsorted(self._numbers, self.pages["node"].to_numpy())
+        return np.asarray(position[self._order], np.int64)
+
+    @cached_property
+    def _share(self) -> npt.NDArray[np.float64]:
+        """The share of each row in this order."""
+        return np.asarray(self.pages["share"].to_numpy()[self._order], np.float64)
+
+    @cached_property
+    def _number(self) -> Ints:
+        """The number of rows of each page of the index."""
+        rows = self._index.rows(self.pages)
+        return np.bincount(rows, minlength=self._index.pages.height)
 
     @cached_property
     def _begin(self) -> Ints:
-        """The first row of each page of the index in `_sorted`, and the end of the last page."""
-        number = np.bincount(self._index.rows(self.pages), minlength=self._index.pages.height)
-        return np.concatenate([[0], np.cumsum(number)])
+        """The first row of each page of the index, in this order."""
+        return np.cumsum(self._number) - self._number
 
 
 def nodes_of(trace: Trace, machine: Machine | None) -> Nodes | None:

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+import numpy as np
 import polars as pl
 
 from numascape.analysis.collecting import collected
 from numascape.analysis.facts import Facts, per_thread_pages, structure_facts
+from numascape.analysis.page_numbers import page_numbers, summed_by
 from numascape.analysis.sharing import PAGE
 from numascape.findings.fills import without_fills, without_fills_by_teams
 from numascape.findings.thresholds import (
@@ -157,31 +159,31 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
     if candidates.is_empty():
         return candidates.with_columns(thread=pl.lit(0, pl.UInt32))
     used = used.filter(pl.col("structure").is_in(candidates["structure"].implode()))
-    pages = used.lazy().select("structure", "thread", *PAGE[1:]).unique()
-    of_others = pages.filter(~is_main)
-    all_pages = of_others.select(PAGE).unique()
-    total = all_pages.group_by("structure").agg(total=pl.len())
+    pages = summed_by(used, [*PAGE, "thread"], [])
+    number, bound = page_numbers(pages)
+    mains = pages.select(is_main).to_series().to_numpy()
+    by_others = np.zeros(bound, bool)
+    by_others[number[~mains]] = True
+    structure = np.zeros(bound, np.uint32)
+    structure[number] = pages["structure"].to_numpy()
+    total = pl.DataFrame({"structure": structure[by_others]}).group_by("structure").len("total")
+    counts = pages.filter(mains <= by_others[number]).group_by("structure", "thread").len("pages")
     mean = (
-        of_others.group_by("structure", "thread")
-        .agg(pages=pl.len())
+        counts.filter(~is_main)
         .group_by("structure")
         .agg(mean=pl.col("pages").mean(), others=pl.len())
     )
-    found = (
-        pages.filter(is_main)
-        .join(all_pages, on=PAGE, how="semi")
-        .group_by("structure", "thread")
-        .agg(covered=pl.len())
+    return (
+        counts.filter(is_main)
         .join(total, on="structure")
         .join(mean, on="structure")
         .filter(
             pl.col("others") > 1,
-            pl.col("covered") >= MIN_ORDERED_SHARE * pl.col("total"),
+            pl.col("pages") >= MIN_ORDERED_SHARE * pl.col("total"),
             pl.col("mean") < MAX_PART_OF_PAGES * pl.col("total"),
         )
         .select("structure", "thread")
     )
-    return collected(found, used.height)
 
 
 def busiest_phase(rows: pl.DataFrame) -> int | None:

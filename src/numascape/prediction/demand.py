@@ -29,6 +29,10 @@ Ints = npt.NDArray[np.int64]
 _ELEMENT: Final = 8
 """Assumed bytes of an element if only accesses are known."""
 
+_CHUNK: Final = 1 << 15
+"""The number of rows that are computed together. The intermediate values of more rows do not fit
+into a cache."""
+
 
 @dataclass(frozen=True, eq=False)
 class Placed:
@@ -209,7 +213,7 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
         lines = used["memory_lines"].to_numpy().astype(np.float64)
         back = used["written_lines"].to_numpy().astype(np.float64)
     else:
-        low, lines, high = _estimated(reads + writes, key, repetitions[phase], shape, speeds)
+        low, lines, high = _estimated(reads + writes, key, repetitions, shape, speeds)
         total = lines.sum()
         if total > 0:
             least, most = float(low.sum() / total), float(high.sum() / total)
@@ -252,12 +256,19 @@ def _estimated(
     The lines of a page that stays in the cache are fetched once. Other pages are fetched at least
     once per repetition of the phase, and at most once for each line of consecutive elements. The
     middle is the geometric mean of the bounds. The share of pages that do not stay is the share of
-    the thread's pages that exceeds its cache.
+    the thread's pages that exceeds its cache. `key` is the phase times the number of threads, plus
+    the thread; `repetitions` are those of each phase.
     """
     pages = np.bincount(key, minlength=shape[0] * shape[1])
     working_set = np.maximum(pages * float(PAGE_BYTES), 1.0)
-    missing = np.maximum(0.0, 1.0 - cache_share(speeds, shape[1]) / working_set)[key]
-    once = np.minimum(count, PAGE_LINES)
-    low = np.maximum(once, np.minimum(count, PAGE_LINES * repetitions) * missing)
-    high = np.maximum(low, count * (_ELEMENT / LINE_BYTES) * missing)
-    return low, np.sqrt(low * high), high
+    missing = np.maximum(0.0, 1.0 - cache_share(speeds, shape[1]) / working_set)
+    low, middle, high = (np.empty(len(count)) for _ in range(3))
+    for begin in range(0, len(count), _CHUNK):
+        rows = slice(begin, begin + _CHUNK)
+        made, part = count[rows], missing[key[rows]]
+        once = np.minimum(made, PAGE_LINES)
+        again = PAGE_LINES * repetitions[key[rows] // shape[1]]
+        low[rows] = np.maximum(once, np.minimum(made, again) * part)
+        high[rows] = np.maximum(low[rows], made * (_ELEMENT / LINE_BYTES) * part)
+        middle[rows] = np.sqrt(low[rows] * high[rows])
+    return low, middle, high

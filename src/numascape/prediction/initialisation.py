@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.page_index import rows_of_accesses
+from numascape.analysis.page_index import positions, rows_of_accesses
 from numascape.prediction.demand import Demand
 from numascape.trace import Trace
 from numascape.trace.derived import DerivedTrace
@@ -119,18 +119,15 @@ def main_users(demand: Demand, phase: int) -> npt.NDArray[np.int64]:
     if not needed.any():
         return users
     rows = np.flatnonzero(needed[demand.page] & ~initial)
-    work = pl.DataFrame(
-        {
-            "page": demand.page[rows],
-            "thread": demand.thread[rows],
-            "count": demand.counts[rows],
-        }
-    )
-    user = (
-        work.group_by("page", "thread")
-        .agg(pl.col("count").sum())
-        .sort("count", "thread", descending=[True, False])
-        .unique("page", keep="first", maintain_order=True)
-    )
-    users[user["page"].to_numpy()] = user["thread"].to_numpy()
+    if not len(rows):
+        return users
+    key = demand.page[rows] * demand.threads + demand.thread[rows]
+    at, found = positions(key, len(needed) * demand.threads)
+    made = np.bincount(at, demand.counts[rows], len(found))
+    page = found // demand.threads
+    first = np.flatnonzero(np.append(True, page[1:] != page[:-1]))
+    most = np.repeat(np.maximum.reduceat(made, first), np.diff(np.append(first, len(page))))
+    # If counts are equal, the thread with the smallest number is taken: it is assigned last.
+    largest = np.flatnonzero(made == most)[::-1]
+    users[page[largest]] = found[largest] % demand.threads
     return users

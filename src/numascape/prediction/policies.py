@@ -126,16 +126,20 @@ def observed(trace: Trace, machine: Machine, thread_nodes: npt.NDArray[np.int64]
 
     In a trace from a machine with other nodes, all pages are by first touch.
     """
-    fallback = first_touch(trace, machine, thread_nodes)
     if not same_nodes(machine, trace.info.machine):
-        return fallback
-    known = (
-        trace.placement.filter(pl.col("node").is_in([node.node for node in machine.nodes]))
-        .unique(PAGE, keep="first")
-        .select(*PAGE, "node", share=pl.lit(1.0))
-    )
-    known = known.join(touched_pages(trace).select(PAGE), on=PAGE, how="semi")
-    return pl.concat([known.cast(SCHEMA), fallback.join(known, on=PAGE, how="anti")])
+        return first_touch(trace, machine, thread_nodes)
+    index = page_index(trace)
+    placed = trace.placement
+    page, node = index.rows(placed), placed["node"].to_numpy()
+    of_run = (page >= 0) & np.isin(node, [node.node for node in machine.nodes])
+    # If a page is there twice, the first row counts: the last one that is assigned here.
+    row = np.full(index.pages.height, -1, np.int64)
+    row[page[of_run][::-1]] = np.flatnonzero(of_run)[::-1]
+    known = placed[np.sort(row[row >= 0])].select(*PAGE, "node", share=pl.lit(1.0)).cast(SCHEMA)
+    if (row >= 0).all():
+        return known
+    fallback = first_touch(trace, machine, thread_nodes)
+    return pl.concat([known, fallback.filter(row[index.rows(fallback)] < 0)])
 
 
 def placed_by_plan(

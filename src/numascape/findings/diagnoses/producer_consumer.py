@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
+from numascape.analysis.page_numbers import page_numbers, summed_by
 from numascape.analysis.sharing import PAGE
 from numascape.findings.advice import pin
 from numascape.findings.fills import without_fills_by_teams
@@ -139,27 +141,36 @@ def _handed(run: Run) -> dict[int, Handed]:
 
 
 def _without_control_words(rows: pl.DataFrame) -> pl.DataFrame:
-    """structure, instance, page, thread, reads, writes; very many accesses to a page count less.
+    """structure, thread, reads, writes, number (of the page); extreme pages count less.
 
     Both sides read and write the head and the tail of a ring, which are on one page. This says
     nothing about the data on the other pages.
     """
-    used = rows.lazy().group_by(*PAGE, "thread").agg(pl.col("reads", "writes").sum())
-    pages = used.group_by(PAGE).agg(total=(pl.col("reads") + pl.col("writes")).sum())
-    most = MAX_PAGE_WEIGHT * pl.col("total").median().over("structure")
-    counted = pages.with_columns(counted=(most / pl.col("total")).clip(upper_bound=1.0))
-    return (
-        used.join(counted, on=PAGE)
-        .with_columns(pl.col("reads", "writes") * pl.col("counted"))
-        .drop("total", "counted")
-        .collect()
+    used = summed_by(rows, [*PAGE, "thread"], ["reads", "writes"])
+    number, bound = page_numbers(used)
+    total = np.bincount(number, (used["reads"] + used["writes"]).to_numpy(), bound)
+    structure = np.zeros(bound, np.uint32)
+    structure[number] = used["structure"].to_numpy()
+    present = np.bincount(number, minlength=bound) > 0
+    pages = pl.DataFrame({"structure": structure[present], "total": total[present]})
+    typical = np.zeros(int(structure.max(initial=0)) + 1)
+    for of_structure, median in pages.group_by("structure").agg(pl.median("total")).iter_rows():
+        typical[of_structure] = median
+    most = MAX_PAGE_WEIGHT * typical[structure]
+    counted = np.divide(most, total, out=np.ones(bound), where=total > most)[number]
+    return used.select(
+        "structure",
+        "thread",
+        reads=pl.Series(used["reads"].to_numpy() * counted),
+        writes=pl.Series(used["writes"].to_numpy() * counted),
+        number=pl.Series(number),
     )
 
 
 def _read_by_others(pages: pl.DataFrame) -> dict[int, float]:
     """For each structure, reads of written pages by threads that do not write the page."""
-    written = pl.col("writes").sum().over(PAGE)
-    even = written / pl.len().over(PAGE)
-    by_others = pages.lazy().filter(pl.col("writes") <= MIN_USER_SHARE * even, written > 0)
-    sums = by_others.group_by("structure").agg(pl.col("reads").sum())
-    return dict(sums.collect().iter_rows())
+    number, writes = (pages[name].to_numpy() for name in ("number", "writes"))
+    written = np.bincount(number, writes)
+    least = MIN_USER_SHARE * written / np.maximum(np.bincount(number), 1)
+    by_others = pages.filter((writes <= least[number]) & (written > 0)[number])
+    return dict(by_others.group_by("structure").agg(pl.col("reads").sum()).iter_rows())
