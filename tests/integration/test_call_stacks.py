@@ -40,6 +40,12 @@ def test_names_of_many_call_stacks(recorded: Any, depth: int, is_combined: bool)
         assert [recording.total(name)[1] for name in names] == [2**depth, 2 * 2**depth]
 
 
+def test_memory_that_is_mapped_without_any_caller_has_no_name(record: Any) -> None:
+    recording = record("without_callers")
+    assert recording.status == 7
+    assert recording.total("unknown")[1] == 1 << 17
+
+
 def test_a_function_without_frame_information_is_passed(record: Any) -> None:
     recording = record("call_stacks", "assembly")
     for name in ("first", "second"):

@@ -17,7 +17,7 @@ from numascape.quantities import share_text
 from numascape.trace.trace import Trace
 
 _NO_NAMES = frozenset({"unknown", "heap block of unknown origin", "heap", "anonymous mapping"})
-_CODE_ADDRESS = re.compile(r"(?s).*\+0x[0-9a-f]+")
+_CODE_ADDRESS = re.compile(r"(?s)(.*\+)?0x[0-9a-f]+")
 # Smallest share for which advice on missing names is printed. Findings do not depend on it.
 _MIN_ADVISED_SHARE = 0.01
 

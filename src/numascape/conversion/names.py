@@ -133,6 +133,8 @@ class Names:
 
     def _unwind(self, registers: Sequence[int], stack: bytes) -> tuple[int, ...]:
         """The return addresses behind the allocation function, innermost first."""
+        if not registers:
+            return ()  # walked while it ran, and no caller was found: for example in _start
         key = (tuple(registers), stack)
         if key not in self._unwound:
             addresses = self._symbols.unwind(list(registers), registers[7], stack)

@@ -91,6 +91,7 @@ def test_what_was_counted_is_said(
         ({"name": "matrix.bin", "kind": "mapping", "module": "/data/matrix.bin"}, Named.SOURCE),
         ({"name": "coefficients", "kind": "global"}, Named.SOURCE),
         ({"name": "make_grid+0x1b"}, Named.NOTHING),
+        ({"name": "0x7ffff7f157ff"}, Named.NOTHING),
         ({"name": "operator()\n+0x1b"}, Named.NOTHING),
         ({"name": "unknown"}, Named.NOTHING),
         ({"name": "heap block of unknown origin", "named": False}, Named.NOTHING),
