@@ -72,7 +72,7 @@ def table_of(chosen: Chosen, rounds: list[list[Outcome]]) -> ResultTable:
     )
 
 
-SETS = ("a_", "b_", "c_", "d_", "e_", "f_", "g_", "h_", "i_", "j_", "k_", "l_", "m_", "n_")
+SETS = ("a_", "b_", "c_", "d_", "e_", "f_", "g_", "h_", "i_", "j_", "k_", "l_", "m_", "n_", "o_")
 SCORES = ("precision", "recall", "right action", "harmful")
 MACHINES = ("numa16", "xeon-x7550", "epyc-9354p-nps4", "xeon-6980p-snc3")
 
@@ -171,10 +171,10 @@ def main(
                     )
                 if result.harmed:
                     console.print(f"{result.program}: harmful: {sorted(result.harmed)}")
-                if result.planted != result.found:
-                    missed, wrong = result.planted - result.found, result.found - result.planted
+                if result.missed or result.wrong:
                     console.print(
-                        f"{result.program}: missed {sorted(missed)}, wrong {sorted(wrong)}",
+                        f"{result.program}: missed {sorted(result.missed)}, "
+                        f"wrong {sorted(result.wrong)}",
                         markup=False,
                     )
         for name in MACHINES:

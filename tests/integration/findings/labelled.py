@@ -4,7 +4,9 @@
 A label is a line `// label: STRUCTURE = FINDING` in a program's source (`run` stands for the run as
 a whole; `!` and `#` begin comments too). A program's labels are complete: a finding that is not
 among them is wrong. A line `// action: STRUCTURE = ACTION` names the fixes that are right, with
-bars between them, and `// harm: STRUCTURE = ACTION` a fix that must not be advised.
+bars between them, and `// harm: STRUCTURE = ACTION` a fix that must not be advised. A line
+`// minor: STRUCTURE = FINDING` names findings that are true but hardly matter, with bars between
+them: they count neither as right nor as wrong, and not as missed.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ from numascape.naming.destination import without_subscripts
 PROGRAMS = Path(__file__).parent / "programs"
 BLIND = Path(__file__).parent / "blind"
 THREADS = 4
-_LINE = re.compile(r"^\s*(?://|!|#) (label|action|harm): (.+?) = (.+?)\s*$", re.MULTILINE)
-_WORD = re.compile(r"\b(?:label|action|harm): ")
+_LINE = re.compile(r"^\s*(?://|!|#) (label|minor|action|harm): (.+?) = (.+?)\s*$", re.MULTILINE)
+_WORD = re.compile(r"\b(?:label|minor|action|harm): ")
 IN_PARALLEL = "parallelise the existing loop"
 """The action of a fix that tells to run a loop of the program in parallel."""
 
@@ -56,8 +58,8 @@ _PADDED = frozenset({Kind.PAGE_FALSE_SHARING, Kind.LINE_FALSE_SHARING})
 class Outcome:
     """The planted and the actual findings of a program: pairs of structure and finding.
 
-    `right` and `harmful` are the labels of actions. `advised` has the first advice for each
-    structure, and `told` has all advice.
+    `minor` findings are true, but may be left out. `right` and `harmful` are the labels of actions.
+    `advised` has the first advice for each structure, and `told` has all advice.
     """
 
     program: str
@@ -67,11 +69,23 @@ class Outcome:
     harmful: Actions = field(default_factory=dict)
     advised: Actions = field(default_factory=dict)
     told: Actions = field(default_factory=dict)
+    minor: frozenset[Label] = frozenset()
+
+    @property
+    def wrong(self) -> frozenset[Label]:
+        """The findings that are no label."""
+        return self.found - self.planted - self.minor
+
+    @property
+    def missed(self) -> frozenset[Label]:
+        """The labels that are not found."""
+        return self.planted - self.found
 
     @property
     def judged(self) -> frozenset[str]:
-        """The structures with a right finding and a label for their action."""
-        return frozenset(name for name, _ in self.planted & self.found if name in self.right)
+        """The structures with a true finding and a label for their action."""
+        true = (self.planted | self.minor) & self.found
+        return frozenset(name for name, _ in true if name in self.right)
 
     @property
     def followed(self) -> frozenset[str]:
@@ -127,7 +141,7 @@ def sources(folder: Path = PROGRAMS) -> list[Path]:
 
 
 def _lines(source: Path) -> list[tuple[str, str, str]]:
-    """The label, action and harm lines of a source, each in its parts."""
+    """The labels of a source, each in its parts."""
     text = source.read_text()
     found = _LINE.findall(text)
     if len(found) != len(_WORD.findall(text)):
@@ -142,6 +156,12 @@ def names_in(source: Path) -> frozenset[str]:
 
 def labels(source: Path) -> frozenset[Label]:
     return frozenset((_plain(name), kind) for what, name, kind in _lines(source) if what == "label")
+
+
+def minor_labels(source: Path) -> frozenset[Label]:
+    """The findings that are true but hardly matter."""
+    lines = [(_plain(name), kinds) for what, name, kinds in _lines(source) if what == "minor"]
+    return frozenset((name, kind) for name, kinds in lines for kind in kinds.split(" | "))
 
 
 def labelled_actions(source: Path, word: str) -> Actions:
@@ -252,7 +272,8 @@ def outcomes(
         )
         right, harmful = (labelled_actions(source, word) for word in ("action", "harm"))
         advised, told = advised_actions(found)
-        return Outcome(source.name, planted, as_labels(found), right, harmful, advised, told)
+        minor = minor_labels(source)
+        return Outcome(source.name, planted, as_labels(found), right, harmful, advised, told, minor)
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(outcome, sources(folder)))
@@ -262,8 +283,8 @@ def score(results: Iterable[Outcome]) -> Score:
     every = list(results)
     return Score(
         right=sum(len(result.planted & result.found) for result in every),
-        wrong=sum(len(result.found - result.planted) for result in every),
-        missed=sum(len(result.planted - result.found) for result in every),
+        wrong=sum(len(result.wrong) for result in every),
+        missed=sum(len(result.missed) for result in every),
         judged=sum(len(result.judged) for result in every),
         followed=sum(len(result.followed) for result in every),
         harmed=sum(len(result.harmed) for result in every),

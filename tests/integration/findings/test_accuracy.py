@@ -15,6 +15,7 @@ from integration.findings.labelled import (
     as_labels,
     build,
     labels,
+    minor_labels,
     outcomes,
     score,
     sources,
@@ -42,10 +43,9 @@ def results(request: pytest.FixtureRequest, traces: Path) -> list[Outcome]:
 
 def wrong(results: list[Outcome]) -> str:
     return "\n".join(
-        f"{result.program}: missed {sorted(result.planted - result.found)}, "
-        f"wrong {sorted(result.found - result.planted)}"
+        f"{result.program}: missed {sorted(result.missed)}, wrong {sorted(result.wrong)}"
         for result in results
-        if result.planted != result.found
+        if result.missed or result.wrong
     )
 
 
@@ -64,10 +64,26 @@ def test_a_label_stands_alone_on_its_line(tmp_path: Path) -> None:
         labels(joined)
 
 
+def test_a_minor_finding_counts_neither_as_right_nor_as_wrong() -> None:
+    planted, minor = ("a", "partitioned"), ("b", "serial first touch")
+    found = [frozenset({planted, minor}), frozenset({planted}), frozenset({planted, ("b", "x")})]
+    right = {"b": frozenset({"local"})}
+    results = [
+        Outcome("p", frozenset({planted}), every, right, advised=right, minor=frozenset({minor}))
+        for every in found
+    ]
+    assert [(s.right, s.wrong, s.missed, s.judged) for s in map(score, zip(results))] == [
+        (1, 0, 0, 1),
+        (1, 0, 0, 0),
+        (1, 1, 0, 0),
+    ]
+
+
 def test_labels_name_findings() -> None:
     kinds = {kind.value for kind in Kind}
     used = {kind for source in sources() for _, kind in labels(source)}
-    assert used | {kind for source in sources(BLIND) for _, kind in labels(source)} <= kinds
+    blind = {kind for s in sources(BLIND) for _, kind in labels(s) | minor_labels(s)}
+    assert used | blind <= kinds
     # Findings that need several nodes or a hundred structures cannot be planted here. They are in
     # tests/unit/findings/test_nodes.py. Findings about first touches alone are in
     # test_first_touches.py there. True sharing of lines needs --traffic:
