@@ -204,7 +204,7 @@ rare accesses, such as one in a thousand, find the line in another cache almost 
 
 MIN_WRITTEN_LINES = 0.005
 """At or above this share of the run's accesses that can take a line with common data from another
-thread, lines may be a problem. It is ten times MIN_PACKED_SHARE: data that threads share, such as a
+thread, lines are a problem. It is ten times MIN_PACKED_SHARE: data that threads share, such as a
 lock, may be used by one of them for long before the next one takes it."""
 
 MIN_JUDGED = 100

@@ -50,8 +50,12 @@ _ACTIONS = {
     Remedy.EVEN_PARTS: "even parts",
     Remedy.BALANCED: "balance",
 }
-_PADDED = frozenset({Kind.PAGE_FALSE_SHARING, Kind.LINE_FALSE_SHARING})
-"""Their fixes tell to pad or to align the parts of threads, or to divide the work otherwise."""
+_BY_KIND = {
+    Kind.PAGE_FALSE_SHARING: "pad",
+    Kind.LINE_FALSE_SHARING: "pad",
+    Kind.LINE_TRUE_SHARING: "divide",
+}
+"""Fixes of lines tell to pad or to align the parts of threads, or to let each thread work alone."""
 
 
 @dataclass(frozen=True)
@@ -233,8 +237,8 @@ def in_words_of(labelled: frozenset[str], findings: Iterable[Finding]) -> list[F
 def actions_of(finding: Finding, fix: Fix) -> frozenset[str]:
     """The actions that a fix advises, in the words of the labels."""
     actions = {_ACTIONS[fix.remedy]} if fix.remedy in _ACTIONS else set()
-    if finding.kind in _PADDED:
-        actions.add("pad")
+    if finding.kind in _BY_KIND:
+        actions.add(_BY_KIND[finding.kind])
     if fix.text.startswith("Initialise it in parallel: `"):
         actions.add(IN_PARALLEL)
     return frozenset(actions)

@@ -351,7 +351,7 @@ def has_huge_pages(number: float) -> bool:
     return Kind.HUGE_PAGE_FALSE_SHARING in kinds(run_of(pattern))
 
 
-def lines_may_be_a_problem(share: float) -> bool:
+def common_lines_matter(share: float) -> bool:
     """Two threads write the same bytes of a line, with this share of the run's accesses."""
     pattern = Pattern("counter", 2)
     page = np.arange(20)
@@ -364,8 +364,7 @@ def lines_may_be_a_problem(share: float) -> bool:
     pattern.seen_lines += [
         (counter, 0, 0, 0, thread, 0, 1, 0xFF, times, 0, times) for thread in (0, 1)
     ]
-    of_run = (finding for finding in findings_of(run_of(pattern)) if finding.structure is None)
-    return any("write the same bytes of counter" in finding.why for finding in of_run)
+    return Kind.LINE_TRUE_SHARING in kinds(run_of(pattern))
 
 
 def why_limited(saved: float, computing: float) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from numascape.findings import Kind, findings_of
+from numascape.findings.finding import LINES_TRAVEL
 from unit.findings.run_cases import run_of
 from unit.findings.seen_line_cases import false_sharing_is_found, packed
 
@@ -75,18 +76,31 @@ def test_lines_that_were_counted_decide_if_each_thread_had_a_cpu(cpus: int, foun
     assert false_sharing_is_found(pattern) is found
 
 
+def test_bytes_that_several_threads_write_are_true_sharing() -> None:
+    pattern = packed(90_000, shared=True)
+    (finding,) = (f for f in findings_of(run_of(pattern)) if f.kind in LINES_TRAVEL)
+    assert (finding.kind, finding.name) == (Kind.LINE_TRUE_SHARING, "counts")
+    assert finding.threads == (0, 1, 2, 3)
+    assert "4 threads write the same bytes of cache lines, as those of a counter" in finding.why
+    assert finding.nearer == finding.evidence[0].value == 4 * 90_000
+    assert finding.advice[0].startswith("Let each thread work on a copy of its own")
+    assert finding.advice[-1].startswith("Put data that threads only read, such as pointers")
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_without_known_lines_nobody_says_that_there_is_no_problem(known: bool) -> None:
-    """Four threads write the same bytes of a line.
+    """Four threads write the same bytes of a line of a stack.
 
     They are not known in a program that numascape-cc compiled.
     """
     pattern = packed(90_000, shared=True)
     if not known:
         pattern.seen_lines = []
+    else:
+        pattern.structures[0].update(name="Stack#0", kind="stack")
     pattern.structures[0]["size"] = 256
     (found,) = (f for f in findings_of(run_of(pattern)) if f.structure is None)
     assert found.kind is Kind.NO_SINGLE_CAUSE
-    assert ("several threads write the same bytes of counts" in found.why) is known
+    assert ("several threads write the same bytes of Stack#0" in found.why) is known
     assert ("several threads write counts, so lines travel" in found.why) is not known
     assert ("pad them to 64 bytes" in found.advice[0]) is not known

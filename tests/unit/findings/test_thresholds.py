@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 CASES = {
     "MIN_STRUCTURE_SHARE": Case(runs.is_examined, 0.0098, 0.0102, True),
-    "MIN_WRITTEN_LINES": Case(runs.lines_may_be_a_problem, 0.0049, 0.0051, True),
+    "MIN_WRITTEN_LINES": Case(runs.common_lines_matter, 0.0049, 0.0051, True),
     "MIN_COMPARED_SHARE": Case(runs.is_compared_with, 0.24, 0.26, True),
     "MIN_SHARED_PAGES": Case(runs.is_compared_with_small_memory, 15, 16, False),
     "MIN_FIRST_TOUCH_RATIO": Case(runs.touches_more_than_its_part, 1.98, 2.02, True),

@@ -9,11 +9,11 @@ import pytest
 
 from numascape.analysis.line_transfers import LineSums, PartsOfLines
 from numascape.findings.diagnoses.travelling_lines import (
-    _share_less,
     _sides,
     _why,
     diagnose,
     separate,
+    share_less,
 )
 from numascape.findings.finding import Finding, Kind, Place
 from unit.analysis.test_line_transfers import transfers
@@ -81,7 +81,7 @@ def test_parts_are_padded_if_their_distance_is_known_else_aligned() -> None:
     for unknown in (None, PartsOfLines(40, 0, 2)):
         (aligned,) = separate(unknown)
         assert aligned.startswith("Start each thread's part at a multiple of 64 bytes")
-    assert len(_share_less()) == 2
+    assert len(share_less()) == 2
 
 
 def test_sides_are_those_of_most_transfers_of_the_kind() -> None:

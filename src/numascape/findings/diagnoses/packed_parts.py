@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads use separate bytes of the same cache lines, as samples show: false sharing of lines.
+"""Threads use the same cache lines, as samples show: false or true sharing of lines.
 
-At least one of them writes. Another one may only read. For example, it reads the pointers in its
-own element of an array, while another thread counts in the next element.
+If they use separate bytes of a line, it is false sharing. At least one of them writes. Another one
+may only read. For example, it reads the pointers in its own element of an array, while another
+thread counts in the next element. If several threads write the same bytes, such as a counter, it
+is true sharing.
 
 How often a line really travels depends on the times of the accesses, and is counted only with
 `record --traffic`. With this count, travelling_lines decides, with one exception: if there were
@@ -19,7 +21,7 @@ import polars as pl
 
 from numascape.analysis.line_transfers import PartsOfLines, part_and_step
 from numascape.analysis.ownership import Owner
-from numascape.findings.diagnoses.travelling_lines import separate
+from numascape.findings.diagnoses.travelling_lines import separate, share_less
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import (
@@ -39,6 +41,10 @@ from numascape.trace.format import LINE_BYTES
 
 _OF_THREAD = ["structure", "phase", "thread"]
 _LINE = ["structure", "phase", "instance", "page", "cache_line"]
+_APART = (
+    "Put data that threads only read, such as pointers beside a counter, on other lines than data "
+    "that they write."
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,23 @@ class _Packed:
     parts: PartsOfLines
 
 
+@dataclass(frozen=True)
+class _Common:
+    """The lines of a structure in which several threads write the same bytes.
+
+    `between` is an upper bound of the accesses to them that follow an access by another thread.
+    """
+
+    between: int
+    threads: tuple[int, ...]
+
+
 def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
-    """Return at most one finding for each structure of the program that is not in `travelling`."""
+    """Return at most one finding for each structure of the program that is not in `travelling`.
+
+    If its lines have separate data of threads, that is the finding, because padding is the simpler
+    fix.
+    """
     trace = run.recorded
     counted_lines = has_memory_lines(trace.accesses) or not trace.transfers.is_empty()
     if counted_lines and trace.threads.height <= trace.info.host.cpus:
@@ -64,11 +85,13 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
     for (structure,), lines in sorted(
         _home_lines(run).partition_by("structure", as_dict=True).items()
     ):
-        packed = _packed(run, lines)
-        enough = packed is not None and packed.between >= MIN_PACKED_SHARE * run.accesses
-        known = structure in travelling or run.owners[structure] is not Owner.PROGRAM
-        if packed is not None and enough and not known:
+        if structure in travelling or run.owners[structure] is not Owner.PROGRAM:
+            continue
+        packed, common = _packed(run, lines), _in_common(run, lines)
+        if packed is not None and packed.between >= MIN_PACKED_SHARE * run.accesses:
             found.append(_finding(run, structure, packed))
+        elif common is not None and common.between >= MIN_WRITTEN_LINES * run.accesses:
+            found.append(_truly_shared(run, structure, common))
     return found
 
 
@@ -82,19 +105,23 @@ def written_by_several(run: Run) -> list[str]:
     return [
         str(run.trace.structures.item(structure, "name"))
         for (structure,), lines in by_structure
-        if run.owners[structure] is not Owner.RUNTIME and _in_common(run, lines) >= least
+        if run.owners[structure] is not Owner.RUNTIME
+        and (common := _in_common(run, lines)) is not None
+        and common.between >= least
     ]
 
 
-def _in_common(run: Run, lines: pl.DataFrame) -> int:
-    """An upper bound of the accesses to lines with common data that follow another thread's."""
-    return sum(
-        _between(line)
-        for line in lines.partition_by(_LINE)
-        if _separate(line) < MIN_SEPARATE_SHARE
-        and line.filter("writes").height > 1
-        and _together(run, line["thread"].to_list())
-    )
+def _in_common(run: Run, lines: pl.DataFrame) -> _Common | None:
+    """The lines in which several threads write the same bytes; None if there are none."""
+    between = 0
+    threads: set[int] = set()
+    for line in lines.partition_by(_LINE):
+        users = line["thread"].to_list()
+        written = line.filter("writes").height > 1 and _separate(line) < MIN_SEPARATE_SHARE
+        if written and _together(run, users):
+            between += _between(line)
+            threads.update(users)
+    return _Common(between, tuple(sorted(threads))) if threads else None
 
 
 def _home_lines(run: Run) -> pl.DataFrame:
@@ -195,4 +222,29 @@ def _finding(run: Run, structure: int, packed: _Packed) -> Finding:
         figure=Figure.ACCESS_DISTRIBUTION,
         confidence=0.8 * sureness(share, MIN_PACKED_SHARE, 10 * MIN_PACKED_SHARE),
         nearer=packed.between,
+    )
+
+
+def _truly_shared(run: Run, structure: int, common: _Common) -> Finding:
+    share = share_of(common.between, run.accesses)
+    return Finding(
+        kind=Kind.LINE_TRUE_SHARING,
+        structure=structure,
+        name=str(run.trace.structures.item(structure, "name")),
+        threads=common.threads,
+        why=(
+            f"{len(common.threads)} threads write the same bytes of cache lines, as those of a "
+            "counter or a lock. Each write takes the line from the caches of the other threads, "
+            f"up to {counted(common.between, 'time')} ({percent(share)} of the accesses of the "
+            "run). To count how often, record with `--traffic` on a machine with a CPU for each "
+            "thread."
+        ),
+        fixes=tuple(Fix(text) for text in (*share_less(), _APART)),
+        evidence=(
+            Evidence("accesses that can take a line from another thread", common.between, "count"),
+            Evidence("of the run's accesses", share, "share"),
+        ),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=0.8 * sureness(share, MIN_WRITTEN_LINES, 10 * MIN_WRITTEN_LINES),
+        nearer=common.between,
     )

@@ -58,7 +58,7 @@ def _finding(
         return None
     sides = _sides(rows, false=false)
     gain = gain_without(run, rows)
-    fixes = separate(parts) if false else _share_less()
+    fixes = separate(parts) if false else share_less()
     distance = abs(sums.false_sharing - MIN_FALSE_SHARING)
     return Finding(
         kind=Kind.LINE_FALSE_SHARING if false else Kind.LINE_TRUE_SHARING,
@@ -132,7 +132,8 @@ def separate(parts: PartsOfLines | None) -> tuple[str, ...]:
     )
 
 
-def _share_less() -> tuple[str, ...]:
+def share_less() -> tuple[str, ...]:
+    """How threads that use the same bytes take their lines from each other less often."""
     return (
         "Let each thread work on a copy of its own, and combine the copies rarely. For sums and "
         "counters, use a reduction. For a queue or a lock, use one per node, or let a thread take "

@@ -5,7 +5,7 @@
 // harm: filter = copy
 // label: stats = true sharing of cache lines
 // label: stats = false sharing of cache lines
-// action: stats = pad
+// action: stats = pad | divide
 // label: clicks = serial first touch
 // action: clicks = local | spread
 // label: verdict = partitioned

@@ -3,7 +3,7 @@
 // one line.
 // label: svc = true sharing of cache lines
 // label: svc = false sharing of cache lines
-// action: svc = pad
+// action: svc = pad | divide
 // label: svc.log = page-level false sharing
 // label: svc.log = false sharing of cache lines
 // minor: svc.log = pages change users

@@ -4,7 +4,7 @@
 // action: workers_ = pad
 // label: search = true sharing of cache lines
 // label: search = false sharing of cache lines
-// action: search = pad
+// action: search = pad | divide
 // minor: solutions_ = shared, written | false sharing of cache lines
 // action: solutions_ = divide | pad | spread | none
 // harm: solutions_ = local
