@@ -34,15 +34,19 @@ def numbers(finding: Finding) -> list[float]:
     return [float(evidence.value) for evidence in finding.evidence]
 
 
-def imbalanced(threads: dict[int, int]) -> Run:
-    """Threads 1, 2, ... access one page each in one region; thread 0 initialises the pages."""
+def imbalanced(threads: dict[int, int], *, others: frozenset[int] = frozenset()) -> Run:
+    """Threads 1, 2, ... access one page each in one region; thread 0 initialises the pages.
+
+    The threads `others` access another structure.
+    """
     pattern = Pattern("uneven", 1 + len(threads))
     pattern.phase("outside")
     region = pattern.phase("region", line=3)
-    s = pattern.structure("A", 8)
+    s, other = pattern.structure("A", 8), pattern.structure("B", 8)
     for thread, count in threads.items():
-        pattern.access(s, np.array([thread]), thread, count, 0, phase=region)
-        pattern.touch(s, np.array([thread]), 0)
+        used = other if thread in others else s
+        pattern.access(used, np.array([thread]), thread, count, 0, phase=region)
+        pattern.touch(used, np.array([thread]), 0)
     return run_of(pattern)
 
 
@@ -61,11 +65,19 @@ def test_an_imbalanced_phase() -> None:
 def test_a_thread_that_waits_is_no_imbalance() -> None:
     # The last thread has less than a tenth of the mean of 2503, but more than a tenth of 2575.
     assert load_imbalance.diagnose(imbalanced({1: 3333, 2: 3333, 3: 3333, 4: 13})) == []
-    idle = imbalanced({1: 3000, 2: 1000, 3: 100})
+    idle = imbalanced({1: 3000, 2: 1000, 3: 100}, others=frozenset({3}))
     (finding,) = load_imbalance.diagnose(idle)
     assert numbers(finding)[0] == pytest.approx(1.5)  # of 2000; 100 are less than 137
     alone = imbalanced({1: 3000, 2: 10})
     assert load_imbalance.diagnose(alone) == []
+
+
+def test_a_thread_with_a_much_smaller_part_of_the_same_work_is_an_imbalance() -> None:
+    (finding,) = load_imbalance.diagnose(imbalanced({1: 3000, 2: 3000, 3: 60, 4: 60}))
+    assert finding.threads == (1, 2)
+    assert numbers(finding)[0] == pytest.approx(3000 / 1530)
+    # The two other threads have less than a hundredth of the mean.
+    assert load_imbalance.diagnose(imbalanced({1: 3000, 2: 3000, 3: 14, 4: 14})) == []
 
 
 def test_threads_that_run_one_after_the_other_do_not_wait() -> None:

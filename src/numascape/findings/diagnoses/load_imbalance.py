@@ -64,12 +64,13 @@ def diagnose(run: Run) -> list[Finding]:
     for (phase,), rows in sorted(by_thread.partition_by("phase", as_dict=True).items()):
         working = rows.filter(~pl.col("thread").is_in(main)) if phase in loose else rows
         for together in _living_together(run, working):
-            teams = [together]
+            teams, profiles = [together], {}
+            if phase in loose or _busy(together).height < together.height:
+                profiles = _profiles(run, together, by_structure.filter(pl.col("phase") == phase))
             if phase in loose:
-                made = by_structure.filter(pl.col("phase") == phase)
-                teams = _with_the_same_work(run, together, made)
+                teams = _with_the_same_work(together, profiles)
             for team in teams:
-                finding = _of_phase(run, int(str(phase)), team)
+                finding = _of_phase(run, int(str(phase)), _working(team, profiles))
                 if finding is not None:
                     found.append(finding)
     return found
@@ -81,11 +82,10 @@ def _living_together(run: Run, rows: pl.DataFrame) -> list[pl.DataFrame]:
     return [rows.filter(pl.col("thread").is_in(team)) for team in teams_of(threads)]
 
 
-def _with_the_same_work(run: Run, rows: pl.DataFrame, made: pl.DataFrame) -> list[pl.DataFrame]:
-    """The rows in teams of threads that do the same work, and so could divide it evenly.
+def _profiles(run: Run, rows: pl.DataFrame, made: pl.DataFrame) -> dict[int, Floats]:
+    """For each thread, the shares of its accesses by structure of the program, read or written.
 
-    `made` has the accesses of each thread by structure. Threads do the same work if they read and
-    write the same structures of the program.
+    `made` has the accesses of each thread by structure.
     """
     named = [
         row["structure"]
@@ -98,12 +98,19 @@ def _with_the_same_work(run: Run, rows: pl.DataFrame, made: pl.DataFrame) -> lis
     table = kinds.pivot(
         "thread", index=["structure", "variable"], values="value", sort_columns=True
     ).fill_null(0)
-    profiles = {
+    return {
         int(name): table[name].to_numpy() / max(1, int(table[name].sum()))
         for name in table.columns[2:]
     }
+
+
+def _with_the_same_work(rows: pl.DataFrame, profiles: dict[int, Floats]) -> list[pl.DataFrame]:
+    """The rows in teams of threads that do the same work, and so could divide it evenly.
+
+    Threads do the same work if they read and write the same structures of the program.
+    """
     teams: list[list[int]] = []
-    for thread in threads:
+    for thread in rows["thread"].to_list():
         mine = profiles.get(thread)
         alike = [
             team
@@ -120,18 +127,39 @@ def _common(one: Floats | None, other: Floats | None) -> float:
     return 1.0 if one is None or other is None else float(np.minimum(one, other).sum())
 
 
+def _working(rows: pl.DataFrame, profiles: dict[int, Floats]) -> pl.DataFrame:
+    """The rows of threads that take part in the work.
+
+    A thread with few accesses waits or coordinates, unless they go to the same structures as those
+    of the busiest thread. Then it got a smaller part of the work. A thread with very few accesses
+    waits in any case.
+    """
+    busy = _busy(rows)
+    if busy.height == rows.height:
+        return rows
+    busiest = profiles.get(int(rows.sort("count")["thread"][-1]))
+    alike = [
+        thread
+        for thread in _busy(rows, MAX_IDLE_RATIO**2)["thread"].to_list()
+        if thread in profiles and _common(profiles[thread], busiest) >= MIN_COMMON_WORK
+    ]
+    return rows.filter(pl.col("thread").is_in([*alike, *busy["thread"].to_list()]))
+
+
+def _busy(rows: pl.DataFrame, least: float = MAX_IDLE_RATIO) -> pl.DataFrame:
+    """The rows of threads with at least this share of the mean number of accesses."""
+    return rows.filter(pl.col("count") >= least * pl.col("count").mean())
+
+
 def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     counts = rows["count"].to_numpy().astype(float)
     computes = run.computes and run.executed > 0
     share = share_of(float(counts.sum()), run.executed if computes else run.accesses)
-    if share < MIN_PHASE_SHARE:
+    if share < MIN_PHASE_SHARE or len(counts) < 2:
         return None
-    working = counts >= MAX_IDLE_RATIO * counts.mean()
-    threads, counts = rows["thread"].to_numpy()[working], counts[working]
-    if len(counts) < 2:
-        return None
+    threads = rows["thread"].to_numpy()
     ratio = float(counts.max() / counts.mean())
-    if ratio < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy()[working], counts):
+    if ratio < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy(), counts):
         return None
     busiest = int(threads[counts.argmax()])
     behind = tuple(int(t) for t in threads[counts > counts.mean()])
