@@ -129,9 +129,31 @@ class RunFacts:
         return not self.openmp and any(map(self.sources.waits_for_work, self._own_files))
 
     @cached_property
+    def gives_work_to_free_threads(self) -> bool:
+        """Whether free threads may get the next part of the work: unless sources show otherwise."""
+        if self.openmp or not self.sources_known:
+            return True
+        return self.takes_next_part or self.waits_for_work
+
+    @cached_property
     def sources_known(self) -> bool:
-        """Whether all source files of the program's own code can be read."""
-        return bool(self._own_files) and all(map(self.sources.can_read, self._own_files))
+        """Whether the sources of most of the program's own code can be read.
+
+        It is the code that accesses the program's structures. The sources of libraries have no full
+        path, or are not known at all.
+        """
+        own = [s for s, owner in self.owners.items() if owner is Owner.PROGRAM]
+        lines = self.trace.source_lines.filter(pl.col("structure").is_in(own))
+        sums = lines.group_by("function", "file").agg(
+            uses=(pl.col("reads") + pl.col("writes")).sum()
+        )
+        known = unknown = 0
+        for function, file, uses in sums.iter_rows():
+            if self.sources.can_read(file):
+                known += uses
+            elif not is_library_code(function, file) and (not file or file.startswith("/")):
+                unknown += uses
+        return known > unknown
 
     @cached_property
     def _own_files(self) -> list[str]:

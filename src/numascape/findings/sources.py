@@ -26,6 +26,11 @@ _NEXT_NUMBER = re.compile(
     r"(?:(?:__)?atomic_fetch_add(?:_explicit)?|__sync_fetch_and_add|fetch_add)\s*\("
 )
 """The result of an atomic addition is used: it is the number of the next piece of work."""
+_NEXT_EXCHANGED = re.compile(
+    r"compare_exchange(?:_weak|_strong)?(?:_explicit)?\s*\(\s*(?:&\s*[\w.>-]+\s*,\s*&\s*)?"
+    r"(?P<number>\w+)\s*,\s*(?P=number)\s*\+\s*1\b"
+)
+"""A number is replaced by the next one if no other thread did so: the same as an addition."""
 _NEXT_LOCKED = re.compile(
     r"\b(?:\w*mutex_lock|lock_guard|scoped_lock|unique_lock)\b[^\n]*\n"
     r"(?:[^\n}]*\n){0,3}?[^\n}]*=\s*[\w.>-]+\+\+\s*;"
@@ -227,7 +232,8 @@ class Sources:
         are threads of a known library. For OpenMP, see `deals_out_tasks` and `has_dynamic_loop`.
         """
         text = self._code(file)
-        if any(words.search(text) for words in (_NEXT_NUMBER, _NEXT_LOCKED, _POOL)):
+        taken = _NEXT_NUMBER, _NEXT_EXCHANGED, _NEXT_LOCKED, _POOL
+        if any(words.search(text) for words in taken):
             return True
         return bool(_NEXT_TASK.search(text) and _LOCKS.search(text))
 

@@ -28,6 +28,7 @@ from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage, reading_stage
 from numascape.findings.thresholds import (
     MAX_REMOTE_SHARE,
+    MAX_WRITTEN_SHARE,
     MIN_BYTE_PAIRS,
     MIN_FOREIGN_SHARE,
     MIN_LINE_PAIRS,
@@ -105,9 +106,23 @@ class Subject:
         An example is a triangle: all threads use the first pages, and only one uses the last ones.
         If the first toucher of a page does most of the work on it, the pages are local enough.
         """
+        if self.is_read_across:
+            return True
         if self.pattern is not Pattern.GROUPS:
             return self.pattern is Pattern.SHARED
         return self._used_by_all and self.far_from(MIN_FOREIGN_SHARE)
+
+    @cached_property
+    def is_read_across(self) -> bool:
+        """Whether threads with fixed parts of the work only read its pages, in no order.
+
+        The sources show that no thread takes the next part when it is free. So the parts of the
+        work need overlapping parts of the structure, as rays that cross a volume.
+        """
+        if self.pattern is not Pattern.CHANGING or self.run.gives_work_to_free_threads:
+            return False
+        writes, reads = int(self.rows["writes"].sum()), int(self.rows["reads"].sum())
+        return writes <= MAX_WRITTEN_SHARE * (writes + reads)
 
     @property
     def is_shared_by_groups(self) -> bool:

@@ -227,6 +227,9 @@ def test_directives_of_a_region_are_in_forty_lines(
         ("hits[at].fetch_add(1, std::memory_order_relaxed);", False),  # a counter
         ("if (atomic_fetch_add(&arrived, 1) == threads - 1) open();", False),  # a barrier
         ("// int i = next.fetch_add(1);", False),
+        ("while (i < n && !next.compare_exchange_weak(i, i + 1)) {", True),
+        ("atomic_compare_exchange_strong(&next, &i, i + 1)", True),
+        ("while (!sum.compare_exchange_weak(old, old + value)) {", False),  # an addition
         ("pthread_mutex_lock(&m);\nint i = next++;", True),
         ("std::lock_guard guard(m);\nif (next == n) return;\nint i = pool->next++;", True),
         ("pthread_mutex_lock(&m);\ndone++;", False),

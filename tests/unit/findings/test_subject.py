@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from numascape.analysis.iterations import ParallelLoop
+from numascape.analysis.ownership import Owner
 from numascape.findings.finding import Place
 from numascape.findings.pattern import Pattern, main_users_change, users_change
 from numascape.findings.run_facts import RunFacts
@@ -173,6 +174,52 @@ def test_who_takes_the_next_part_is_said_by_the_program_itself(
     assert cast(Any, Run.takes_next_part).func(run) is takes
     sources.waits_for_work = sources.takes_next_part
     assert cast(Any, Run.waits_for_work).func(run) is takes
+
+
+@pytest.mark.parametrize(
+    ("uses", "known"),
+    [
+        ({"/src/a.cpp": 60, "/src/hidden.cpp": 40}, True),
+        ({"/src/a.cpp": 40, "/src/hidden.cpp": 60}, False),
+        ({"/src/a.cpp": 40, "": 60}, False),  # without -g
+        ({"/src/a.cpp": 40, "malloc/malloc.c": 60}, True),  # as distributions build the C library
+        ({"/src/a.cpp": 40, "/usr/include/c++/12/vector": 60}, True),
+        ({}, False),
+    ],
+)
+def test_sources_are_known_if_most_of_the_own_code_can_be_read(
+    uses: dict[str, int], known: bool
+) -> None:
+    rows = [("work", file, 0, 0, count, 0) for file, count in uses.items()]
+    # The code of the dynamic linker accesses its own memory.
+    rows.append(("do_lookup_x", "", 0, 1, 1000, 0))
+    columns = ["function", "file", "line", "structure", "reads", "writes"]
+    lines = pl.DataFrame(rows, columns, orient="row")
+    run: Any = SimpleNamespace(
+        owners={0: Owner.PROGRAM, 1: Owner.RUNTIME},
+        sources=SimpleNamespace(can_read=lambda file: file == "/src/a.cpp"),
+        trace=SimpleNamespace(source_lines=lines),
+    )
+    assert cast(Any, Run.sources_known).func(run) is known
+
+
+@pytest.mark.parametrize(
+    ("openmp", "known", "taken", "waits", "free"),
+    [
+        (False, True, False, False, False),
+        (False, True, True, False, True),
+        (False, True, False, True, True),
+        (False, False, False, False, True),
+        (True, True, False, False, True),
+    ],
+)
+def test_only_known_sources_show_that_no_work_goes_to_free_threads(
+    openmp: bool, known: bool, taken: bool, waits: bool, free: bool
+) -> None:
+    run: Any = SimpleNamespace(
+        openmp=openmp, sources_known=known, takes_next_part=taken, waits_for_work=waits
+    )
+    assert cast(Any, Run.gives_work_to_free_threads).func(run) is free
 
 
 def test_the_borders_that_a_stencil_reads_are_not_dealt_out() -> None:

@@ -161,33 +161,52 @@ def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("openmp", "known", "taken", "written", "first"),
+    ("openmp", "free", "written", "first"),
     [
-        (False, True, True, 0.02, "divided"),
-        (False, False, False, 0.02, "divided"),
-        (False, True, False, 0.02, "interleaved"),
-        (False, True, True, 0.01, "interleaved"),
-        (True, True, True, 0.02, "interleaved"),
+        (False, True, 0.02, "divided"),
+        (False, False, 0.02, "interleaved"),
+        (False, True, 0.01, "interleaved"),
+        (True, True, 0.02, "interleaved"),
     ],
 )
 def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
     openmp: bool,
-    known: bool,
-    taken: bool,
+    free: bool,
     written: float,
     first: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """If their source is known, it must show that they take parts."""
     monkeypatch.setattr(changing_users, "written_share", lambda _: written)
     monkeypatch.setattr(changing_users, "has_sharing_stage", lambda *_: False)
     for part in ("interleave_pages", "use_contiguous_parts", "pin"):
         monkeypatch.setattr(changing_users, part, lambda _: "Do it")
-    run = SimpleNamespace(
-        openmp=openmp, trace=None, takes_next_part=taken, waits_for_work=False, sources_known=known
-    )
+    run = SimpleNamespace(openmp=openmp, trace=None, gives_work_to_free_threads=free)
     subject: Any = SimpleNamespace(run=run, rows=None, schedule=None, in_tasks=False)
     assert changing_users._fixes(subject, "")[0].remedy.value == first
+
+
+@pytest.mark.parametrize(
+    ("free", "writes", "kind"),
+    [
+        (False, 0, Kind.SHARED_READ_MOSTLY),
+        (False, 2000, Kind.CHANGING_USERS),
+        (True, 0, Kind.CHANGING_USERS),
+    ],
+)
+def test_pages_that_fixed_parts_of_the_work_read_in_no_order_are_read_mostly(
+    free: bool, writes: int, kind: Kind
+) -> None:
+    """Each page has up to three users, as if the rays of image parts cross a volume."""
+    pattern = Pattern("rays", 5)
+    page = np.arange(256)
+    s = pattern.structure("A", 256)
+    for users in np.random.default_rng(3).integers(1, 5, (3, 256)):
+        pattern.access(s, page, users, 4000, writes)
+    pattern.touch(s, page, 0)
+    run = run_of(pattern)
+    run.__dict__["gives_work_to_free_threads"] = free
+    (finding,) = (f for f in findings_of(run) if f.structure == s)
+    assert finding.kind is kind
 
 
 def test_pages_of_the_next_free_thread_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:

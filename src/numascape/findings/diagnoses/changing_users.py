@@ -45,7 +45,7 @@ def diagnose(subject: Subject) -> Finding | None:
     # If pages have one user each, the users of pages decide, and not the users of a few lines.
     if subject.pattern is not Pattern.SPLIT and are_divided_differently(subject):
         return _other_lines(subject)
-    if has_own_lines(subject) or subject.last_read is not None:
+    if has_own_lines(subject) or subject.last_read is not None or subject.is_read_across:
         return None
     if moving := _with_range(subject):
         return moving
@@ -316,7 +316,7 @@ def _is_pool(subject: Subject) -> bool:
     run = subject.run
     if run.openmp or written_share(subject) <= MAX_WRITTEN_SHARE:
         return False
-    return run.takes_next_part or run.waits_for_work or not run.sources_known
+    return run.gives_work_to_free_threads
 
 
 def _is_spread(subject: Subject) -> bool:
