@@ -112,6 +112,7 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
     travelling = {one.structure for one in found if one.kind in LINES_TRAVEL}
     found += packed_parts.diagnose(run, travelling)
     found = _without_contradictions(_relevant(run, _without_consequences(found)))
+    found = _without_earlier_blocks(run, found)
     if run.computes:
         found = _that_matter_beside_computing(run, found)
     found = with_gains(run, found) if gains else without_gains(found)
@@ -284,6 +285,21 @@ def _without_contradictions(found: Sequence[Finding]) -> list[Finding]:
     """Leave out the finding that nothing has to be done, if lines of the structure travel."""
     travelling = {finding.structure for finding in found if finding.kind in LINES_TRAVEL}
     return [f for f in found if f.to_do or f.structure not in travelling]
+
+
+def _without_earlier_blocks(run: Run, found: Sequence[Finding]) -> list[Finding]:
+    """Leave out that nothing has to be done for blocks that one thread used alone, while it grew.
+
+    Another structure of this name, with the block that threads use, has a finding with a fix.
+    """
+    fixed = {f.name for f in found if f.to_do and f.structure is not None}
+
+    def is_earlier(finding: Finding) -> bool:
+        subject = None if finding.structure is None else run.subject(finding.structure)
+        alone = subject is not None and subject.whole.threads == 1
+        return alone and not finding.to_do and finding.name in fixed
+
+    return [finding for finding in found if not is_earlier(finding)]
 
 
 def weight(run: Run, finding: Finding) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from numascape.findings import Kind, findings_of
 from numascape.findings.diagnoses import cache_resident, shared_written
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.run_facts import RunFacts
@@ -79,3 +80,20 @@ def test_lines_are_compared_in_each_phase_by_itself_and_in_all() -> None:
     subject = subject_of(run_of(pattern))
     assert subject.overlap.seen > 0
     assert subject.overlap_in_phases.seen == 0
+
+
+@pytest.mark.parametrize(("name", "said"), [("A", False), ("B", True)])
+def test_blocks_that_one_thread_had_before_a_structure_grew_are_not_said(
+    name: str, said: bool
+) -> None:
+    """Thread 0 fills A, of which the others use a part each; before, it had other blocks."""
+    pattern = Pattern("grown", 5)
+    page = np.arange(256)
+    last, earlier = pattern.structure("A", 256), pattern.structure(name, 256)
+    pattern.access(last, page, 1 + page // 64, 10_000, 0)
+    pattern.access(earlier, page, 0, 5000, 5000)
+    for s in (last, earlier):
+        pattern.touch(s, page, 0)
+    kinds = {finding.structure: finding.kind for finding in findings_of(run_of(pattern))}
+    assert kinds.pop(last) is Kind.SERIAL_FIRST_TOUCH
+    assert kinds == ({earlier: Kind.PARTITIONED} if said else {})
