@@ -71,6 +71,14 @@ class LoopsOfFile:
         at = int(np.searchsorted(self._first, line))
         return self._ranges.moves_with(self._nodes[at]) if at < len(self._nodes) else ""
 
+    def is_set_anew(self, line: int) -> bool:
+        """Whether the range of the first loop at or after `line` is assigned in a loop around it.
+
+        An example is the length of a work list, which each repetition of the outer loop replaces.
+        """
+        at = int(np.searchsorted(self._first, line))
+        return at < len(self._nodes) and self._ranges.is_set_anew(self._nodes[at])
+
     def around(self, line: int) -> tuple[int, int, str] | None:
         """First line, last line and kind of the innermost loop around `line`, or None."""
         inside = np.flatnonzero((self._first <= line) & (line <= self._last))

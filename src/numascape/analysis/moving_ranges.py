@@ -45,6 +45,17 @@ class MovingRanges:
         own, bounds = _range(loop)
         return self._moving(loop, bounds - own, _MOST_CALLS)
 
+    def is_set_anew(self, loop: Node) -> bool:
+        """Whether a loop around it assigns to a variable in its range, such as a list's length."""
+        own, bounds = _range(loop)
+        assigned = {
+            name
+            for outer in self._around(loop)
+            for name, _ in _settings(outer, declared=False)
+            if outer.id != loop.id
+        }
+        return bool(assigned & (bounds - own))
+
     def _moving(self, node: Node, names: set[str], calls: int) -> str:
         """Which of the names changes in a loop around the node, or is a changing argument."""
         for outer in self._around(node):
@@ -111,13 +122,13 @@ def _range(loop: Node) -> tuple[set[str], set[str]]:
     return variables, names
 
 
-def _settings(node: Node) -> list[tuple[str, set[str]]]:
+def _settings(node: Node, *, declared: bool = True) -> list[tuple[str, set[str]]]:
     """The variables that statements below the node set, each with the names that it is set from.
 
-    `n /= 2` and `n++` set `n` from itself.
+    `n /= 2` and `n++` set `n` from itself. `declared`: also those that are declared there.
     """
     found = []
-    for one in below(node, *_SETS):
+    for one in below(node, *(_SETS if declared else _SETS[1:])):
         fields = (one.child_by_field_name(name) for name in ("declarator", "left", "argument"))
         target = next((given for given in fields if given), None)
         if target is None or target.type != "identifier":

@@ -225,6 +225,12 @@ class Sources:
             return (place, moved) if moved else None
         return None
 
+    def has_new_range(self, schedule: Schedule | None) -> bool:
+        """Whether the schedule's loop gets a new range each time, such as the next work list."""
+        file = schedule.place.file if schedule else ""
+        loops = self.files.loops(file) if self.files and file else None
+        return bool(schedule and loops and loops.is_set_anew(schedule.place.line + 1))
+
     def takes_next_part(self, file: str) -> bool:
         """Whether threads take the next part of the work in this file when they are free.
 

@@ -114,6 +114,21 @@ def test_the_range_can_depend_on_an_argument_that_changes(
     assert [found.moves_with(line) for line in (3, 6)] == [moves, ""]
 
 
+@pytest.mark.parametrize(
+    ("end", "anew"),
+    [("n", True), ("m", False), ("2 * n", True), ("end(i)", False), ("k", False), ("fixed", False)],
+)
+def test_a_loop_around_it_can_assign_the_end_of_a_range(
+    tmp_path: Path, end: str, anew: bool
+) -> None:
+    text = (
+        "void f(int n, int m) {\n  while (n) {\n    int k = 4, next = 0;\n    int fixed = m;\n"
+        f"    for (int i = 0; i < {end}; i++) next += g(i);\n    n = next;\n  }}\n}}\n"
+    )
+    found = loops(tmp_path / "a.c", text)
+    assert [found.is_set_anew(line) for line in (2, 5, 6)] == [False, anew, False]
+
+
 def test_the_range_can_depend_on_an_argument_in_fortran(tmp_path: Path) -> None:
     text = (
         "program p\ndo k = 1, n, 8\n last = k + 7\n call update(a, n, last)\nend do\ncontains\n"

@@ -302,6 +302,24 @@ def test_the_range_of_a_divided_loop_moves_with_an_outer_loop(
     assert sources.moving_range(None) is None
 
 
+def test_a_divided_loop_can_get_a_new_range_each_time(written: Written) -> None:
+    sources, file = written(
+        "void levels(int n) {\n  while (n) {\n    int next = 0;\n"
+        "#pragma omp parallel for schedule(dynamic, 64)\n"
+        "    for (int i = 0; i < n; i++) visit(i, &next);\n    n = next;\n  }\n}\n"
+    )
+    schedule = sources.schedule(Place("levels", file, 5))
+    assert schedule is not None
+    assert schedule.is_dynamic
+    assert sources.has_new_range(schedule)
+    assert not sources.has_new_range(None)
+    assert not Sources(None).has_new_range(schedule)
+    sources, file = written(
+        "#pragma omp for schedule(dynamic)\nfor (int i = 0; i < n; i++) g(i);\n"
+    )
+    assert not sources.has_new_range(sources.schedule(Place("f", file, 2)))
+
+
 CALLED = """\
 static double dist(const double *a, int n) {
   double sum = 0;

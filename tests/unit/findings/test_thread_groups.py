@@ -161,18 +161,20 @@ def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("openmp", "free", "written", "first"),
+    ("openmp", "free", "written", "anew", "first"),
     [
-        (False, True, 0.02, "divided"),
-        (False, False, 0.02, "interleaved"),
-        (False, True, 0.01, "interleaved"),
-        (True, True, 0.02, "interleaved"),
+        (False, True, 0.02, False, "divided"),
+        (False, True, 0.02, True, "interleaved"),
+        (False, False, 0.02, False, "interleaved"),
+        (False, True, 0.01, False, "interleaved"),
+        (True, True, 0.02, False, "interleaved"),
     ],
 )
 def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
     openmp: bool,
     free: bool,
     written: float,
+    anew: bool,
     first: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -180,9 +182,14 @@ def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
     monkeypatch.setattr(changing_users, "has_sharing_stage", lambda *_: False)
     for part in ("interleave_pages", "use_contiguous_parts", "pin"):
         monkeypatch.setattr(changing_users, part, lambda _: "Do it")
-    run = SimpleNamespace(openmp=openmp, trace=None, gives_work_to_free_threads=free)
+    sources = SimpleNamespace(has_new_range=lambda _: anew)
+    run = SimpleNamespace(
+        openmp=openmp, trace=None, gives_work_to_free_threads=free, sources=sources
+    )
     subject: Any = SimpleNamespace(run=run, rows=None, schedule=None, in_tasks=False)
-    assert changing_users._fixes(subject, "")[0].remedy.value == first
+    fixes = changing_users._fixes(subject, "")
+    assert fixes[0].remedy.value == first
+    assert (Remedy.DIVIDED in {fix.remedy for fix in fixes}) is not anew
 
 
 @pytest.mark.parametrize(

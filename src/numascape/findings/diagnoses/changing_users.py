@@ -299,8 +299,10 @@ def _fixes(subject: Subject, together: str, *, walked: bool = False) -> tuple[Fi
     if together:
         return Fix(together, Remedy.DIVIDED), pinned, spread
     # Data that tasks only read may be looked up. It does not show how to divide the work.
-    only_read = subject.in_tasks and written_share(subject) <= MAX_WRITTEN_SHARE
-    if only_read or has_sharing_stage(subject.run.trace, subject.rows):
+    no_parts = subject.in_tasks and written_share(subject) <= MAX_WRITTEN_SHARE
+    # No schedule gives a thread the same part each time if the range is another one each time.
+    no_parts = no_parts or subject.run.sources.has_new_range(subject.schedule)
+    if no_parts or has_sharing_stage(subject.run.trace, subject.rows):
         return Fix(interleave_pages(subject), Remedy.INTERLEAVED), pinned
     divide = Fix(use_contiguous_parts(subject), Remedy.DIVIDED)
     if scatters(subject.schedule) or subject.in_tasks or _is_pool(subject):
