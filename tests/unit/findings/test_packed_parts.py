@@ -87,6 +87,17 @@ def test_bytes_that_several_threads_write_are_true_sharing() -> None:
     assert finding.advice[-1].startswith("Put data that threads only read, such as pointers")
 
 
+@pytest.mark.parametrize(("file", "found"), [("a.py", True), ("descriptor.c", False)])
+def test_objects_of_libraries_of_python_cannot_be_copied_for_each_thread(
+    file: str, found: bool
+) -> None:
+    pattern = packed(90_000, shared=True)
+    pattern.structures[0]["file"] = file
+    pattern.structures[1]["file"] = "a.py"
+    kinds = {finding.kind for finding in findings_of(run_of(pattern))}
+    assert (Kind.LINE_TRUE_SHARING in kinds) is found
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_without_known_lines_nobody_says_that_there_is_no_problem(known: bool) -> None:
     """Four threads write the same bytes of a line of a stack.

@@ -23,6 +23,7 @@ from numascape.analysis.line_transfers import PartsOfLines, part_and_step
 from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.travelling_lines import separate, share_less
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
+from numascape.findings.python_advice import is_python
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import (
     MAX_IDLE_RATIO,
@@ -91,8 +92,17 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
         if packed is not None and packed.between >= MIN_PACKED_SHARE * run.accesses:
             found.append(_finding(run, structure, packed))
         elif common is not None and common.between >= MIN_WRITTEN_LINES * run.accesses:
-            found.append(_truly_shared(run, structure, common))
+            found += [_truly_shared(run, structure, common)] if _is_own(run, structure) else []
     return found
+
+
+def _is_own(run: Run, structure: int) -> bool:
+    """Whether the program decides who writes it; it does not for objects of Python's libraries.
+
+    All threads count the references to such objects, for example to the type of an array.
+    """
+    file = str(run.trace.structures.item(structure, "file"))
+    return not run.has_python or is_python(file)
 
 
 def written_by_several(run: Run) -> list[str]:
