@@ -86,15 +86,13 @@ def test_labels_name_findings() -> None:
     assert used | blind <= kinds
     # Findings that need several nodes or a hundred structures cannot be planted here. They are in
     # tests/unit/findings/test_nodes.py. Findings about first touches alone are in
-    # test_first_touches.py there. True sharing of lines needs --traffic:
-    # tests/integration/test_shared_lines.py.
+    # test_first_touches.py there.
     assert kinds - used == {
         Kind.ONE_NODE_SERVES_ALL.value,
         Kind.MIGRATED_THREADS.value,
         Kind.DISPLACED_PAGES.value,
         Kind.ONE_FIRST_TOUCHER.value,
         Kind.NO_SINGLE_CAUSE.value,
-        Kind.LINE_TRUE_SHARING.value,
     }
 
 
