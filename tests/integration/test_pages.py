@@ -192,13 +192,28 @@ def test_watching_ends_with_the_process(program: Path, model: Path) -> None:
     assert rest
 
 
+def test_watching_as_json_prints_a_document_in_each_line(program: Path, model: Path) -> None:
+    running = Living(program, model)
+    command = [sys.executable, "-m", "numascape", "pages", "-p", str(running.pid)]
+    command += ["--json", "--watch", "0.1"]
+    watcher = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert watcher.stdout is not None
+    documents = [json.loads(watcher.stdout.readline()) for _ in range(3)]
+    assert running.end() == 0
+    watcher.communicate()
+    assert watcher.returncode == 0
+    assert [one["processes"][0]["pid"] for one in documents] == [running.pid] * 3
+    times = [one["processes"][0]["time_s"] for one in documents]
+    assert times == sorted(set(times))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ((), "no process given"),
         (("--pid", "4194303"), "there is no process 4194303"),
         (("--pid", "2"), "thread of the kernel"),
-        (("--pid", "1", "--json", "--watch", "1"), "--json cannot be used"),
+        (("--pid", "1", "--json", "--prometheus", "-"), "--json cannot be used"),
         (("--pid", "1", "--json", "-o", "a.html"), "-o cannot be used with --json"),
         (("--pid", "1", "-o", "a.svg"), "a file that ends in .html"),
     ],

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suggests what to type if the first word of a command line is not a verb."""
+"""Completes short command lines, and suggests what to type if the first word is not a verb."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +30,7 @@ _USUAL_WORDS: Final = {
     "stat": "show TRACE",
     "stats": "show TRACE",
     "summary": "show TRACE",
-    "top": "pages --pid PID --watch 2",
+    "top": "pages --pid PID --watch",
     "topo": "machine show",
     "topology": "machine show",
     "trace": "record -- PROGRAM",
@@ -37,13 +38,35 @@ _USUAL_WORDS: Final = {
 _OF_GROUPS: Final = {"machine": {"list": "machine show --list", "measure": "machine probe"}}
 
 
+# Options whose value may be left out, by verb, with the value that they then have.
+_WITHOUT_VALUE: Final = {"pages": {"--watch": "2"}, "host": {"--watch": "2"}}
+
+
 def understood(arguments: list[str]) -> list[str]:
-    """The command line that `help`, `help VERB` and `version` stand for; others unchanged."""
+    """The complete command line for `help`, `help VERB`, `version` and `--watch`.
+
+    Others are unchanged.
+    """
     if arguments[:1] == ["help"]:
         return [*arguments[1:], "--help"]
     if arguments == ["version"]:
         return ["--version"]
-    return arguments
+    usual = _WITHOUT_VALUE.get(arguments[0], {}) if arguments else {}
+    return _with_values(arguments, usual) if usual else arguments
+
+
+def _with_values(arguments: list[str], usual: Mapping[str, str]) -> list[str]:
+    """The arguments with the usual value after each of these options that has none.
+
+    Typer's options either always have a value, or never.
+    """
+    complete = []
+    for word, following in zip(arguments, [*arguments[1:], "-"], strict=True):
+        complete.append(word)
+        is_option = following.startswith("-") and not following[1:2].isdigit()
+        if word in usual and is_option:
+            complete.append(usual[word])
+    return complete
 
 
 def typed_instead(arguments: list[str]) -> str | None:

@@ -55,8 +55,8 @@ def pages(
         typer.Option(
             "--watch",
             min=0.1,
-            metavar="SECONDS",
-            help="Repeat until Ctrl-C, or until the process ends.",
+            metavar="[SECONDS]",
+            help="Repeat until Ctrl-C, or until the process ends; every 2 seconds by default.",
             show_default=False,
         ),
     ] = None,
@@ -78,7 +78,7 @@ def pages(
     Memory is shown by variable, mapping, stack, file, and by layer of the models in GGUF and
     safetensors files. The process is not stopped, and none of its pages is touched.
 
-    Example: `numascape pages --pid llama-server --watch 2`
+    Example: `numascape pages --pid llama-server --watch`
 
     Example: `numascape pages --pid postgres -o postgres.html`
     """
@@ -86,15 +86,13 @@ def pages(
 
     if not pid:
         raise NumascapeError("no process given: use numascape pages --pid PROCESS")
-    if as_json and (watch is not None or prometheus is not None):
-        raise NumascapeError("--json cannot be used with --watch or --prometheus")
+    if as_json and prometheus is not None:
+        raise NumascapeError("--json cannot be used with --prometheus")
     if output is not None:
         _check_page(output, as_json or watch is not None or prometheus is not None)
     watched = Followed(pid)
     if as_json:
-        from numascape.live.document import pages_document
-
-        print(json.dumps(pages_document(_snapshots(watched, exact)), indent=1))
+        _print_json(watched, exact, watch)
     elif output is not None:
         from numascape.report.process_page import render_processes
 
@@ -138,6 +136,19 @@ def _snapshot_if_alive(target: TargetProcess, namer: Namer, exact: bool) -> Snap
         if target.is_alive:
             raise
         return None
+
+
+def _print_json(watched: Followed, exact: bool, seconds: float | None) -> None:
+    """Print one document; with `seconds`, one in each line."""
+    from numascape.live.document import pages_document
+
+    first = pages_document(_snapshots(watched, exact))
+    if seconds is None:
+        print(json.dumps(first, indent=1))
+        return
+    print(json.dumps(first), flush=True)
+    for snapshots in _repeatedly(watched, exact, seconds):
+        print(json.dumps(pages_document(snapshots)), flush=True)
 
 
 def _drawn(snapshots: list[Snapshot], console: Console, top: int, detail: bool) -> Group:

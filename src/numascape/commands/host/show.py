@@ -50,8 +50,8 @@ def show(
         typer.Option(
             "--watch",
             min=0.1,
-            metavar="SECONDS",
-            help="Repeat, with rates, until Ctrl-C.",
+            metavar="[SECONDS]",
+            help="Repeat, with rates, until Ctrl-C; every 2 seconds by default.",
             show_default=False,
         ),
     ] = None,
