@@ -75,10 +75,17 @@ nb::dict count_pages(int pid, const std::string& pagemap, const PartRows& rows, 
     });
     nb::dict out;
     out["tells_huge_pages"] = tells_huge_pages;
-    out["part"] = column(std::move(found.part));
-    out["node"] = column(std::move(found.node));
-    out["flags"] = column(std::move(found.flags));
-    out["bytes"] = column(std::move(found.bytes));
+    out["part"] = column(std::move(found.parts.part));
+    out["node"] = column(std::move(found.parts.node));
+    out["flags"] = column(std::move(found.parts.flags));
+    out["bytes"] = column(std::move(found.parts.bytes));
+    nb::dict cells;
+    cells["part"] = column(std::move(found.cells.part));
+    cells["cell"] = column(std::move(found.cells.cell));
+    cells["node"] = column(std::move(found.cells.node));
+    cells["bytes"] = column(std::move(found.cells.bytes));
+    cells["cell_bytes"] = column(std::move(found.cells.cell_bytes));
+    out["cells"] = cells;
     return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -18,14 +19,31 @@ namespace {
 // The bytes of addresses that one thread counts at a time; a multiple of every page size.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
 
-using Key = std::tuple<std::uint32_t, std::int32_t, std::uint8_t>;  // part, node, flags
-using Counts = std::map<Key, std::uint64_t>;
+using PartKey = std::tuple<std::uint32_t, std::int32_t, std::uint8_t>;   // part, node, flags
+using CellKey = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>;  // part, cell, node
+
+struct Sums {
+    std::map<PartKey, std::uint64_t> parts;
+    std::map<CellKey, std::uint64_t> cells;
+};
 
 struct Piece {
     std::uint32_t part;
     Part range;
     std::uint64_t weight;  // each page of the range stands for this many pages
 };
+
+// Where the cells of a part are.
+struct Cells {
+    std::uint64_t start, bytes;
+};
+
+// A cell of a sampled part has at least one window that is examined.
+std::uint64_t cell_bytes(const Part& part, unsigned every) {
+    const std::uint64_t least = every > 1 ? kWindow * every : kPage;
+    const std::uint64_t wanted = (part.end - part.start + kMaxCells - 1) / kMaxCells;
+    return std::max({std::bit_ceil(wanted), std::bit_ceil(part.page_bytes), least});
+}
 
 std::uint64_t step(const PageRun& run, std::uint64_t page_bytes) {
     return (run.flags & kHuge) != 0 ? std::max(page_bytes, kHugePage) : page_bytes;
@@ -67,12 +85,25 @@ std::vector<Piece> pieces_of(std::span<const Part> parts, unsigned every) {
     return pieces;
 }
 
-void count_piece(int pid, const PageTable& table, const Piece& piece, Counts& counts) {
+// Adds pages on one node. A huge page may be in several cells.
+void add(const Piece& piece, const Cells& cells, PageRun pages, int node, Sums& sums) {
+    sums.parts[{piece.part, node, pages.flags}] += (pages.end - pages.start) * piece.weight;
+    for (std::uint64_t at = pages.start; at < pages.end;) {
+        const std::uint64_t cell = (at - cells.start) / cells.bytes;
+        const std::uint64_t end = std::min(pages.end, cells.start + (cell + 1) * cells.bytes);
+        sums.cells[{piece.part, static_cast<std::uint32_t>(cell), node}] +=
+            (end - at) * piece.weight;
+        at = end;
+    }
+}
+
+void count_piece(int pid, const PageTable& table, const Piece& piece, const Cells& cells,
+                 Sums& sums) {
     std::vector<PageRun> runs;
     table.find(piece.range.start, piece.range.end, runs);
     for (const PageRun& run : runs) {
         if ((run.flags & kSwapped) != 0) {
-            counts[{piece.part, -1, run.flags}] += (run.end - run.start) * piece.weight;
+            sums.parts[{piece.part, -1, run.flags}] += (run.end - run.start) * piece.weight;
         }
     }
     std::erase_if(runs, [](const PageRun& run) { return (run.flags & kSwapped) != 0; });
@@ -88,33 +119,54 @@ void count_piece(int pid, const PageTable& table, const Piece& piece, Counts& co
     std::size_t next = 0;
     for (const PageRun& run : runs) {
         const std::uint64_t size = step(run, piece.range.page_bytes);
-        int before = -2;
-        std::uint64_t* count = nullptr;
         for (std::uint64_t at = run.start; at < run.end;) {
-            const std::uint64_t end = std::min(run.end, (at / size + 1) * size);
             const int node = std::max(-1, nodes[next++]);
-            if (node != before) count = &counts[{piece.part, node, run.flags}];
-            before = node;
-            *count += (end - at) * piece.weight;
+            std::uint64_t end = std::min(run.end, (at / size + 1) * size);
+            while (end < run.end && std::max(-1, nodes[next]) == node) {
+                end = std::min(run.end, end + size);
+                next++;
+            }
+            add(piece, cells, {at, end, run.flags}, node, sums);
             at = end;
         }
     }
 }
 
+Counts columns_of(const Sums& sums, std::span<const Cells> cells) {
+    Counts found;
+    for (const auto& [key, bytes] : sums.parts) {
+        found.parts.part.push_back(std::get<0>(key));
+        found.parts.node.push_back(std::get<1>(key));
+        found.parts.flags.push_back(std::get<2>(key));
+        found.parts.bytes.push_back(bytes);
+    }
+    for (const auto& [key, bytes] : sums.cells) {
+        found.cells.part.push_back(std::get<0>(key));
+        found.cells.cell.push_back(std::get<1>(key));
+        found.cells.node.push_back(std::get<2>(key));
+        found.cells.bytes.push_back(bytes);
+    }
+    for (const Cells& one : cells) found.cells.cell_bytes.push_back(one.bytes);
+    return found;
+}
+
 }  // namespace
 
-PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> parts,
-                       CountEffort effort) {
-    const std::vector<Piece> pieces = pieces_of(parts, std::max(1U, effort.every));
+Counts count_parts(int pid, const PageTable& table, std::span<const Part> parts,
+                   CountEffort effort) {
+    const unsigned every = std::max(1U, effort.every);
+    const std::vector<Piece> pieces = pieces_of(parts, every);
+    std::vector<Cells> cells;
+    for (const Part& part : parts) cells.push_back({part.start, cell_bytes(part, every)});
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
-    Counts all;
+    Sums all;
     std::exception_ptr failure;
     const auto work = [&] {
-        Counts own;
+        Sums own;
         try {
             for (std::size_t at = next++; at < pieces.size(); at = next++) {
-                count_piece(pid, table, pieces[at], own);
+                count_piece(pid, table, pieces[at], cells[pieces[at].part], own);
             }
         } catch (...) {
             const std::lock_guard lock(mutex);
@@ -122,7 +174,8 @@ PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> pa
             next = pieces.size();
         }
         const std::lock_guard lock(mutex);
-        for (const auto& [key, bytes] : own) all[key] += bytes;
+        for (const auto& [key, bytes] : own.parts) all.parts[key] += bytes;
+        for (const auto& [key, bytes] : own.cells) all.cells[key] += bytes;
     };
     {
         std::vector<std::jthread> helpers;
@@ -131,14 +184,7 @@ PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> pa
         work();
     }
     if (failure) std::rethrow_exception(failure);
-    PartCounts found;
-    for (const auto& [key, bytes] : all) {
-        found.part.push_back(std::get<0>(key));
-        found.node.push_back(std::get<1>(key));
-        found.flags.push_back(std::get<2>(key));
-        found.bytes.push_back(bytes);
-    }
-    return found;
+    return columns_of(all, cells);
 }
 
 PageList list_pages(int pid, const PageTable& table, const Part& part) {

@@ -26,6 +26,21 @@ struct PartCounts {
     std::vector<std::uint64_t> bytes;
 };
 
+// Rows, ascending: a cell of a part has `bytes` in memory on a node. The cells divide the addresses
+// of a part into ranges of `cell_bytes` (by part), except that the last one may be shorter.
+struct CellCounts {
+    std::vector<std::uint32_t> part, cell;
+    std::vector<std::int32_t> node;
+    std::vector<std::uint64_t> bytes;
+    std::vector<std::uint64_t> cell_bytes;
+};
+inline constexpr std::uint64_t kMaxCells = 32;
+
+struct Counts {
+    PartCounts parts;
+    CellCounts cells;
+};
+
 // How to count. With `every` above 1, only one window of kWindow addresses in this many is looked
 // at, and counts for all of them: an estimate for processes with very many pages.
 struct CountEffort {
@@ -37,8 +52,8 @@ struct CountEffort {
 inline constexpr std::uint64_t kWindow = kHugePage;
 
 // Asks for the pages that `table` has in memory. Throws std::system_error.
-PartCounts count_parts(int pid, const PageTable& table, std::span<const Part> parts,
-                       CountEffort effort);
+Counts count_parts(int pid, const PageTable& table, std::span<const Part> parts,
+                   CountEffort effort);
 
 // The pages in memory of one part: the address of each (of huge ones, where each begins in the
 // part), its node or negative errno, and its flags.

@@ -40,6 +40,8 @@ def count_pages(
     `parts` has a row for each part: its start, its end and the size of its pages.
     With `every` above 1 (a power of two), one window of 2 MiB in this many is looked at.
     `tells_huge_pages`: whether the kernel told transparent huge pages apart.
+    `cells` is a dictionary of columns: `part`, `cell`, `node`, `bytes`. The cells of a part are
+    ranges of `cells["cell_bytes"][part]` addresses, at most 32.
     """
 
 def list_pages(

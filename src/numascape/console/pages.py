@@ -3,31 +3,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from numascape.appearance.palette import CATEGORIES
+from numascape.console.structure_table import (
+    StructureRow,
+    strip_note,
+    strip_of,
+    structure_table,
+)
 from numascape.console.tables import name, table_of
 from numascape.live.mapping_names import file_name
 from numascape.live.notes import notes_of
+from numascape.live.positions import placed_bytes
 from numascape.live.snapshot import Snapshot
 from numascape.live.structures import Structure, node_uses, structures_of
 from numascape.machine.kernel_lists import format_cpu_list
 from numascape.quantities import bytes_text, counted
 
-_STRIP: Final = 16
 _UNLIMITED: Final = 10_000
-_SYMBOLS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-_MAX_COLUMNS: Final = 8  # with more nodes, a strip and the largest shares
 
 
 def drawn(snapshot: Snapshot, console: Console, top: int, in_detail: bool) -> Group:
     """The process: its nodes, its `top` largest structures, its threads by node."""
     lines: list[RenderableType] = [_title(snapshot), _nodes(snapshot)]
-    lines.append(_structures(snapshot, console, top, in_detail))
+    rows = _rows(snapshot, top, in_detail)
+    if rows:
+        lines.append(structure_table(rows, snapshot.numbers, console, snapshot.huge_told))
+        lines.append(Text(strip_note([row.strip for row in rows]), "dim"))
     lines += [Text(name(line), "dim") for line in notes_of(snapshot)]
     return Group(*lines)
 
@@ -59,68 +66,31 @@ def _nodes(snapshot: Snapshot) -> Table:
     return table_of(headings, rows, _UNLIMITED, text=("", "CPUs"))
 
 
-def _structures(snapshot: Snapshot, console: Console, top: int, in_detail: bool) -> Table:
+def _rows(snapshot: Snapshot, top: int, in_detail: bool) -> list[StructureRow]:
     every = [item for item in structures_of(snapshot, in_detail) if item.resident or item.swapped]
-    nodes = snapshot.numbers
-    if any(-1 in item.nodes for item in every):
-        nodes = [*nodes, -1]
-    shown, rest = every[:top], every[top:]
-    if rest:
-        shown = [*shown, _together(rest)]
-    columns = nodes if len(nodes) <= _MAX_COLUMNS else []
-    rows = [
-        (
-            name(file_name(item.name) if item.kind == "file" else item.name),
-            item.kind,
-            bytes_text(item.resident),
-            *(bytes_text(item.nodes.get(node, 0)) if item.nodes.get(node) else "·"
-              for node in columns),
-            _strip(item, nodes),
-            name(", ".join(sorted(item.policies))),
-        )
-        for item in shown
-    ]  # fmt: skip
-    by_node = [f"node {node}" if node >= 0 else "unknown" for node in columns]
-    headings = ("structure", "kind", "in memory", *by_node, "by node", "policy")
-    table = table_of(headings, rows, console.width, text=("structure", "kind", "by node", "policy"))
-    if console.color_system is not None and not console.no_color:
-        _colour(table, nodes)
-    return table
+    rows = [_row(snapshot, item) for item in every[:top]]
+    return [*rows, _together(every[top:])] if every[top:] else rows
 
 
-def _together(rest: list[Structure]) -> Structure:
-    nodes: dict[int, int] = {}
-    for item in rest:
-        for node, count in item.nodes.items():
-            nodes[node] = nodes.get(node, 0) + count
-    return Structure(
-        counted(len(rest), "more structure"),
-        "",
-        anonymous=sum(item.anonymous for item in rest),
-        mapped_file=sum(item.mapped_file for item in rest),
-        nodes=nodes,
+def _row(snapshot: Snapshot, item: Structure) -> StructureRow:
+    return StructureRow(
+        file_name(item.name) if item.kind == "file" else item.name,
+        item.kind,
+        item.resident,
+        item.nodes,
+        item.page_sizes,
+        strip_of(placed_bytes(snapshot.cells, snapshot.parts, item.parts)),
+        ", ".join(sorted(item.policies)),
     )
 
 
-def _strip(item: Structure, nodes: list[int]) -> str:
-    """One symbol, the number of a node, per sixteenth; cumulative rounding keeps the length."""
-    total, sofar, text = sum(item.nodes.values()), 0, ""
-    for node in nodes if total else ():
-        sofar += item.nodes.get(node, 0)
-        symbol = _SYMBOLS[node % len(_SYMBOLS)] if node >= 0 else "?"
-        text += symbol * (round(sofar / total * _STRIP) - len(text))
-    return text
-
-
-def _colour(table: Table, nodes: list[int]) -> None:
-    """Colour the symbols of the strips by node."""
-    (column,) = (column for column in table.columns if column.header == "by node")
-    for cell in column._cells:
-        if isinstance(cell, Text):
-            for at, symbol in enumerate(cell.plain):
-                number = next(
-                    (node for node in nodes if node >= 0
-                     and _SYMBOLS[node % len(_SYMBOLS)] == symbol), None,
-                )  # fmt: skip
-                if number is not None:
-                    cell.stylize(CATEGORIES[number % len(CATEGORIES)], at, at + 1)
+def _together(rest: Sequence[Structure]) -> StructureRow:
+    """The sums of these structures."""
+    nodes: dict[int, int] = {}
+    page_sizes: dict[int, int] = {}
+    for item in rest:
+        for sums, counts in ((nodes, item.nodes), (page_sizes, item.page_sizes)):
+            for key, count in counts.items():
+                sums[key] = sums.get(key, 0) + count
+    resident = sum(item.resident for item in rest)
+    return StructureRow(counted(len(rest), "more structure"), "", resident, nodes, page_sizes, "")

@@ -106,6 +106,7 @@ def _structure(item: Structure) -> dict[str, Any]:
         "mapped_file": item.mapped_file,
         "swapped": item.swapped,
         "huge": item.huge,
+        "page_sizes": {str(size): count for size, count in sorted(item.page_sizes.items())},
         "policies": sorted(item.policies),
         "nodes": {str(node): count for node, count in sorted(item.nodes.items())},
     }

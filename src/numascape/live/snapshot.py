@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from numascape._native import live as native
 from numascape.errors import NumascapeError
 from numascape.live.mappings import Mapping, not_permitted, read_mappings
 from numascape.live.parts import Namer, Part
+from numascape.live.positions import Cells
 from numascape.live.refusals import calls_refused
 from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
@@ -53,6 +54,7 @@ class Snapshot:
 
     If `every` is above 1, only one in this many windows of 2 MiB was examined. `huge_told`: whether
     transparent huge pages are distinguished from other pages. `nodes` has the CPUs of each node.
+    `cells` has the pages by their places in the parts.
     """
 
     target: TargetProcess
@@ -64,6 +66,7 @@ class Snapshot:
     nodes: dict[int, tuple[int, ...]]
     every: int
     huge_told: bool
+    cells: Cells = field(default_factory=Cells)
 
     @property
     def numbers(self) -> list[int]:
@@ -85,7 +88,7 @@ def take_snapshot(
         raise NumascapeError(_no_memory(target))
     threads = read_threads(target)
     parts = (namer or Namer(target)).parts(mappings, threads)
-    counts, huge_told = _count(target, parts, every)
+    counts, huge_told, cells = _count(target, parts, every)
     return Snapshot(
         target,
         time.time(),
@@ -96,6 +99,7 @@ def take_snapshot(
         node_cpus(target.root),
         every,
         huge_told,
+        cells,
     )
 
 
@@ -125,7 +129,7 @@ def resident_bytes(target: TargetProcess) -> int:
 
 def _count(
     target: TargetProcess, parts: list[Part], every: int
-) -> tuple[tuple[PartCount, ...], bool]:
+) -> tuple[tuple[PartCount, ...], bool, Cells]:
     threads = min(_MAX_THREADS, len(os.sched_getaffinity(0)))
     try:
         found = native.count_pages(
@@ -135,7 +139,8 @@ def _count(
         raise NumascapeError(calls_refused() or not_permitted(target)) from error
     except (ProcessLookupError, FileNotFoundError) as error:
         raise NumascapeError(f"{target} has ended") from error
-    return tuple(_counts(found, parts)), bool(found["tells_huge_pages"])
+    cells = Cells.of_columns(found["cells"])
+    return tuple(_counts(found, parts)), bool(found["tells_huge_pages"]), cells
 
 
 def _rows(parts: list[Part]) -> npt.NDArray[np.uint64]:

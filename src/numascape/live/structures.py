@@ -15,8 +15,8 @@ from numascape.live.snapshot import HUGE_PAGE, Snapshot
 class Structure:
     """Bytes of one name. `virtual` is the size of its addresses, the others are in memory.
 
-    `nodes` is by node (-1: unknown). `anonymous` and `mapped_file` add up to them; `huge` is in
-    pages of 2 MiB or more. `parts` are indices of the snapshot's parts.
+    `nodes` is by node (-1: unknown), `page_sizes` by the bytes of a page; `anonymous` and
+    `mapped_file` add up to each of them. `parts` are indices of the snapshot's parts.
     """
 
     name: str
@@ -27,8 +27,8 @@ class Structure:
     anonymous: int = 0
     mapped_file: int = 0
     swapped: int = 0
-    huge: int = 0
     nodes: dict[int, int] = field(default_factory=dict)
+    page_sizes: dict[int, int] = field(default_factory=dict)
     policies: set[str] = field(default_factory=set)
     parts: list[int] = field(default_factory=list)
 
@@ -36,6 +36,11 @@ class Structure:
     def resident(self) -> int:
         """Bytes in memory."""
         return self.anonymous + self.mapped_file
+
+    @property
+    def huge(self) -> int:
+        """Bytes in pages of 2 MiB or more."""
+        return sum(count for size, count in self.page_sizes.items() if size >= HUGE_PAGE)
 
 
 def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]:
@@ -85,8 +90,7 @@ def _add(structure: Structure, node: int, memory: str, page_bytes: int, count: i
         structure.mapped_file += count
     else:
         structure.anonymous += count
-    if page_bytes >= HUGE_PAGE:
-        structure.huge += count
+    structure.page_sizes[page_bytes] = structure.page_sizes.get(page_bytes, 0) + count
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,23 @@ def test_parts_are_counted_apart(memory: mmap.mmap) -> None:
     assert by_part == [2 * PAGE, 20 * PAGE]
 
 
+def test_cells_have_the_pages_at_their_places() -> None:
+    """Every other cell is touched: 64 cells' worth of pages, in the 32 that a part has at most."""
+    area = mmap.mmap(-1, 32 * 4 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    area.madvise(mmap.MADV_NOHUGEPAGE)
+    for cell in range(0, 32, 2):
+        area[cell * 4 * PAGE] = area[(cell * 4 + 3) * PAGE] = 1
+    start = start_of(area)
+    parts = np.array([(start, start + len(area), PAGE), (start, start + PAGE, PAGE)], np.uint64)
+    found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=2, every=1)
+    cells = found["cells"]
+    assert cells["cell_bytes"].tolist() == [4 * PAGE, PAGE]
+    assert cells["part"].tolist() == [0] * 16 + [1]
+    assert cells["cell"].tolist() == [*range(0, 32, 2), 0]
+    assert set(cells["bytes"].tolist()) == {2 * PAGE, PAGE}
+    assert int(cells["bytes"].sum()) == int(found["bytes"].sum())
+
+
 def test_sampled_windows_stand_for_all(tmp_path: Path) -> None:
     window = 512
     whole = 64 * window
@@ -101,3 +118,8 @@ def test_sampled_windows_stand_for_all(tmp_path: Path) -> None:
         found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=1, every=every)
         # All pages are in memory, so every window has the same number.
         assert int(found["bytes"].sum()) == len(area), every
+        # Each cell has at least one examined window.
+        cells = found["cells"]
+        (size,) = cells["cell_bytes"].tolist()
+        assert set(cells["bytes"].tolist()) == {size}, every
+        assert cells["cell"].tolist() == list(range(len(area) // size)), every

@@ -7,13 +7,16 @@ import io
 import json
 import re
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from numascape.console.pages import drawn
+from numascape.console.structure_table import pages_text
 from numascape.live.document import pages_document, process_prometheus
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
+from numascape.live.positions import Cells
 from numascape.live.snapshot import EXACT_BYTES, HUGE_PAGE, PartCount, Snapshot, sampling
 from numascape.live.structures import node_uses, structures_of, swapped_bytes
 from numascape.live.targets import TargetProcess
@@ -56,7 +59,16 @@ def snapshot() -> Snapshot:
     counts = tuple(PartCount(*row) for row in rows)
     threads = (Thread(1, "main", 1, 0, 0, (0, 1), 0), Thread(2, ESCAPE, 2, 1, 1, (1,), 0))
     target = TargetProcess(1, ESCAPE, 1)
-    return Snapshot(target, 0.0, mappings, parts, counts, threads, {0: (0,), 1: (1,)}, 1, True)
+    in_memory = [row for row in rows if row[2] != "swapped"]
+    cells = Cells(
+        np.array([row[0] for row in in_memory]),
+        np.zeros(len(in_memory), np.int64),
+        np.array([row[1] for row in in_memory]),
+        np.array([row[4] for row in in_memory]),
+        np.array([part.end - part.start for part in parts]),
+    )
+    nodes: dict[int, tuple[int, ...]] = {0: (0,), 1: (1,)}
+    return Snapshot(target, 0.0, mappings, parts, counts, threads, nodes, 1, True, cells)
 
 
 def test_variables_of_one_name_are_two_and_data_of_a_module_one(snapshot: Snapshot) -> None:
@@ -95,6 +107,17 @@ def test_names_do_not_steer_the_terminal(snapshot: Snapshot) -> None:
     assert "12 KiB more are in swap" in text
     row = next(line for line in text.splitlines() if "blk.0.a" in line)
     assert "0" * 16 in row
+
+
+def test_pages_of_each_size_are_named(snapshot: Snapshot) -> None:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(drawn(snapshot, console, 20, in_detail=True))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert max(map(len, lines)) <= 80
+    assert sorted("2M" in line for line in lines if line.startswith("table")) == [False, True]
+    assert pages_text({PAGE: PAGE, HUGE_PAGE: 3 * PAGE}, huge_told=True) == "2M 75.0 %, 4K"
+    assert pages_text({PAGE: PAGE, HUGE_PAGE: 3 * PAGE}, huge_told=False) == "2M 75.0 %, ?"
+    assert pages_text({1 << 30: 2 << 30}, huge_told=False) == "1G"
 
 
 def test_the_largest_are_shown_and_the_rest_summed(snapshot: Snapshot) -> None:

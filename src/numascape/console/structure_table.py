@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of the structures of running processes: bytes by node, by size of page, by position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from numascape.appearance.palette import CATEGORIES
+from numascape.console.tables import name, table_of
+from numascape.live.positions import PlacedBytes, bytes_by_position
+from numascape.live.snapshot import HUGE_PAGE
+from numascape.quantities import bytes_text, share_text
+
+POSITIONS: Final = 16
+# A position is of a node that has at least this share of the pages there.
+_DOMINATES: Final = 0.75
+_MIXED, _NOTHING, _UNKNOWN = "*", "·", "?"
+_SYMBOLS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_BY_POSITION: Final = "by position"
+# Characters that a column needs for bytes or the largest shares, and those that a name should have.
+_OF_BYTES, _OF_SHARES, _OF_NAME = 9, 20, 20
+_WITH_KIND: Final = 100
+_GIB: Final = 1 << 30
+
+
+@dataclass(frozen=True)
+class StructureRow:
+    """A structure as it is printed. `nodes` and `page_sizes` are bytes by node and size of page.
+
+    `processes` says in which processes it is; empty if there is only one.
+    """
+
+    name: str
+    kind: str
+    resident: int
+    nodes: Mapping[int, int]
+    page_sizes: Mapping[int, int]
+    strip: str
+    policy: str = ""
+    processes: str = ""
+
+
+def structure_table(
+    rows: Sequence[StructureRow], nodes: Sequence[int], console: Console, huge_told: bool
+) -> Table:
+    """The rows as a table that fits the console, with the shares of many nodes together.
+
+    Columns that would be the same in all rows are left out: the processes, default policies.
+    """
+    by_node = list(nodes)
+    if any(-1 in row.nodes for row in rows):
+        by_node.append(-1)
+    columns: list[tuple[str, list[str]]] = [("structure", [name(row.name) for row in rows])]
+    if console.width >= _WITH_KIND:
+        columns.append(("kind", [row.kind for row in rows]))
+    if any(row.processes for row in rows):
+        columns.append(("processes", [row.processes for row in rows]))
+    columns.append(("in memory", [bytes_text(row.resident) for row in rows]))
+    columns += _node_columns(rows, by_node, console.width)
+    columns.append(("pages", [pages_text(row.page_sizes, huge_told) for row in rows]))
+    columns.append((_BY_POSITION, [row.strip for row in rows]))
+    if any(row.policy not in {"", "default"} for row in rows):
+        columns.append(("policy", [name(row.policy) for row in rows]))
+    headings = [heading for heading, _ in columns]
+    cells = list(zip(*(column for _, column in columns), strict=True))
+    left = ("structure", "kind", "processes", "largest shares", "pages", "policy")
+    table = table_of(headings, cells, console.width, text=left)
+    if console.color_system is not None and not console.no_color:
+        _colour(table, nodes)
+    return table
+
+
+def _node_columns(
+    rows: Sequence[StructureRow], nodes: Sequence[int], width: int
+) -> list[tuple[str, list[str]]]:
+    """A column for each node, or one with the largest shares if there are too many for this."""
+    others = _OF_NAME + _OF_BYTES + POSITIONS + 2 * _OF_BYTES
+    if len(nodes) > 2 and others + len(nodes) * _OF_BYTES > width:
+        return [("largest shares", [_largest_shares(row.nodes) for row in rows])]
+    return [
+        (
+            f"node {node}" if node >= 0 else "unknown",
+            [bytes_text(row.nodes[node]) if row.nodes.get(node) else "·" for row in rows],
+        )
+        for node in nodes
+    ]
+
+
+def _largest_shares(nodes: Mapping[int, int]) -> str:
+    """The two nodes with the most bytes, in at most _OF_SHARES characters."""
+    total = sum(nodes.values())
+    most = sorted(nodes, key=lambda node: (-nodes[node], node))[:2]
+    return ", ".join(
+        f"{node if node >= 0 else _UNKNOWN}: {share_text(nodes[node] / total)}"
+        for node in most
+        if nodes[node]
+    )[:_OF_SHARES]
+
+
+def pages_text(page_sizes: Mapping[int, int], huge_told: bool) -> str:
+    """The sizes of the pages, that with the most bytes first: `4K`, `2M 75 %, 4K`.
+
+    Without `huge_told`, pages that seem small may be huge.
+    """
+    total = sum(page_sizes.values())
+    sizes = sorted((size for size in page_sizes if page_sizes[size]), key=lambda s: -page_sizes[s])
+    names = [_size_name(size) if huge_told or size >= HUGE_PAGE else "?" for size in sizes]
+    if len(names) < 2:
+        return "".join(names)
+    return ", ".join([f"{names[0]} {share_text(page_sizes[sizes[0]] / total)}", *names[1:]])
+
+
+def _size_name(size: int) -> str:
+    if size >= _GIB:
+        return f"{size // _GIB}G"
+    return f"{size >> 20}M" if size >= 1 << 20 else f"{size >> 10}K"
+
+
+def strip_of(placed: PlacedBytes) -> str:
+    """A symbol for each sixteenth of the addresses: the number of the node of its pages.
+
+    `*`: no node has three quarters of them. `·`: none are in memory. `?`: the node is unknown.
+    """
+    by_node = bytes_by_position(placed, POSITIONS)
+    text = ""
+    for at in range(POSITIONS):
+        here = {node: float(of_node[at]) for node, of_node in by_node.items() if of_node[at]}
+        most = max(here, key=lambda node: here[node], default=None)
+        if most is None:
+            text += _NOTHING
+        elif here[most] < _DOMINATES * sum(here.values()):
+            text += _MIXED
+        else:
+            text += _symbol(most)
+    return text
+
+
+def strip_note(strips: Sequence[str]) -> str:
+    """The meaning of the strips' symbols, as far as they are not numbers of nodes."""
+    used = "".join(strips)
+    meanings = {
+        _MIXED: "several nodes",
+        _NOTHING: "not in memory",
+        _UNKNOWN: "unknown",
+    }
+    found = [f"{symbol} {text}" for symbol, text in meanings.items() if symbol in used]
+    return f"{_BY_POSITION}: the node of each 16th" + "".join(f"; {one}" for one in found)
+
+
+def _symbol(node: int) -> str:
+    return _SYMBOLS[node % len(_SYMBOLS)] if node >= 0 else _UNKNOWN
+
+
+def _colour(table: Table, nodes: Sequence[int]) -> None:
+    """Colour the symbols of the strips by node."""
+    of_symbol = {_symbol(node): node for node in reversed(nodes)}
+    (column,) = (column for column in table.columns if column.header == _BY_POSITION)
+    for cell in column._cells:
+        if isinstance(cell, Text):
+            for at, symbol in enumerate(cell.plain):
+                if symbol in of_symbol:
+                    colour = CATEGORIES[of_symbol[symbol] % len(CATEGORIES)]
+                    cell.stylize(colour, at, at + 1)
