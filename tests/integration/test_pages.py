@@ -226,6 +226,48 @@ def test_errors_are_one_line(numascape: Numascape, options: tuple[str, ...], mes
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_ones_own_processes_of_a_name_are_shown_without_those_of_others() -> None:
+    code = (
+        "import contextlib, io, os, shutil, subprocess, sys, time\n"
+        "from pathlib import Path\n"
+        "from numascape.cli.entry import run\n"
+        "name = f'sleep{os.getpid()}'\n"
+        "def child(user):\n"
+        "    asleep = [name, '60']\n"
+        "    none = subprocess.DEVNULL\n"
+        "    quiet = dict(stdout=none, stderr=none, user=user, group=user, extra_groups=[])\n"
+        "    own = subprocess.Popen(asleep, executable=shutil.which('sleep'), **quiet)\n"
+        "    while b'sleep' not in Path(f'/proc/{own.pid}/cmdline').read_bytes()[:5]:\n"
+        "        time.sleep(0.001)\n"
+        "    return own\n"
+        "foreign, own = child(0), child(65534)\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    run(['pages', '--json', '--pid', str(own.pid)])\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "print(foreign.pid, own.pid)\n"
+        "one = run(['pages', '--json', '--pid', name])\n"
+        "two = run(['pages', '--json', '--pid', name, '--pid', str(foreign.pid)])\n"
+        "own.kill()\n"
+        "print(one, two)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    pids, *lines, statuses = result.stdout.splitlines()
+    foreign, own = pids.split()
+    assert statuses == "0 2", result.stderr
+    (process,) = json.loads("\n".join(lines))["processes"]
+    assert process["pid"] == int(own)
+    note, error = result.stderr.splitlines()
+    assert (
+        f"1 process is not shown, which belongs to another user or is privileged: {foreign}" in note
+    )
+    assert f"process {foreign} (sleep) may not be examined" in error
+    os.kill(int(foreign), 9)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_users_process_is_refused_in_one_line() -> None:
     # The first run, as root, loads all modules: the other user may not read the folder of Python.
     code = (

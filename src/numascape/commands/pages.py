@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console, Group
@@ -17,10 +17,13 @@ from numascape.commands._metrics import write_metrics
 from numascape.commands._options import JsonOption, PrometheusOption
 from numascape.commands._written import say_written
 from numascape.errors import NumascapeError
+from numascape.quantities import counted
+
+# Numbers of processes in a message.
+_NAMED: Final = 8
 
 if TYPE_CHECKING:
     from numascape.live.followed import Followed
-    from numascape.live.parts import Namer
     from numascape.live.snapshot import Snapshot
     from numascape.live.targets import TargetProcess
 
@@ -116,26 +119,22 @@ def _check_page(file: Path, has_other_output: bool) -> None:
 
 def _snapshots(watched: Followed, exact: bool) -> list[Snapshot]:
     """The snapshots of the processes that still run; raises NumascapeError if none does."""
-    snapshots = _of_living(watched, exact)
+    snapshots, refused = watched.snapshots(exact)
+    if refused:
+        terminal.say(_not_shown(refused))
     if not snapshots:
         raise NumascapeError("the processes have ended")
     return snapshots
 
 
-def _of_living(watched: Followed, exact: bool) -> list[Snapshot]:
-    found = [_snapshot_if_alive(target, namer, exact) for target, namer in watched.now()]
-    return [snapshot for snapshot in found if snapshot is not None]
-
-
-def _snapshot_if_alive(target: TargetProcess, namer: Namer, exact: bool) -> Snapshot | None:
-    from numascape.live.snapshot import take_snapshot
-
-    try:
-        return take_snapshot(target, namer, exact)
-    except NumascapeError:
-        if target.is_alive:
-            raise
-        return None
+def _not_shown(refused: list[TargetProcess]) -> str:
+    pids = ", ".join(str(target.pid) for target in refused[:_NAMED])
+    more = ", ..." if len(refused) > _NAMED else ""
+    are, belong = ("is", "belongs") if len(refused) == 1 else ("are", "belong")
+    return (
+        f"{counted(len(refused), 'process')} {are} not shown, which {belong} to another user or "
+        f"{are} privileged: {pids}{more}; sudo shows all"
+    )
 
 
 def _print_json(watched: Followed, exact: bool, seconds: float | None) -> None:
@@ -176,7 +175,7 @@ def _repeatedly(watched: Followed, exact: bool, seconds: float) -> Iterator[list
     """The snapshots after each pause, until no process is left."""
     while True:
         time.sleep(seconds)
-        snapshots = _of_living(watched, exact)
+        snapshots, _ = watched.snapshots(exact)
         if not snapshots:
             return
         yield snapshots

@@ -23,6 +23,10 @@ _DELETED: Final = " (deleted)"
 _NO_FILES: Final = ("/SYSV", "/dev/", "/memfd:", "/anon_hugepage", "/[")
 
 
+class NotPermittedError(NumascapeError):
+    """The kernel does not let this user look at the process."""
+
+
 @dataclass(frozen=True)
 class Mapping:
     """A mapping: its addresses, and the offset, device (major:minor) and inode of its file.
@@ -68,7 +72,7 @@ def read_mappings(target: TargetProcess, with_policies: bool = True) -> list[Map
     """The mappings that can have pages, ascending.
 
     Reading the policies makes the kernel walk all page tables, which takes a while for very many
-    pages. Raises NumascapeError if the process has ended or may not be examined.
+    pages. Raises NumascapeError if the process has ended, and NotPermittedError.
     """
     mappings = parse_maps(_text(target, "maps"))
     lines = parse_numa_maps(_text(target, "numa_maps")) if with_policies else {}
@@ -137,7 +141,7 @@ def _text(target: TargetProcess, name: str) -> str:
             ) from error
         raise NumascapeError(f"{target} has ended") from error
     except PermissionError as error:
-        raise NumascapeError(not_permitted(target)) from error
+        raise NotPermittedError(not_permitted(target)) from error
 
 
 def not_permitted(target: TargetProcess) -> str:

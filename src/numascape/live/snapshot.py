@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from numascape._native import live as native
 from numascape.errors import NumascapeError
-from numascape.live.mappings import Mapping, not_permitted, read_mappings
+from numascape.live.mappings import Mapping, NotPermittedError, not_permitted, read_mappings
 from numascape.live.parts import Namer, Part
 from numascape.live.positions import Cells
 from numascape.live.refusals import calls_refused
@@ -78,7 +78,7 @@ class Snapshot:
 def take_snapshot(
     target: TargetProcess, namer: Namer | None = None, exact: bool = False
 ) -> Snapshot:
-    """Look at the process. Raises NumascapeError if it has ended or may not be examined.
+    """Look at the process. Raises NumascapeError if it has ended, and NotPermittedError.
 
     Unless `exact`, a process with very many pages is sampled, and policies are then not read.
     """
@@ -136,7 +136,10 @@ def _count(
             target.pid, str(target.folder / "pagemap"), _rows(parts), threads, every
         )
     except PermissionError as error:
-        raise NumascapeError(calls_refused() or not_permitted(target)) from error
+        refused = calls_refused()
+        if refused:
+            raise NumascapeError(refused) from error
+        raise NotPermittedError(not_permitted(target)) from error
     except (ProcessLookupError, FileNotFoundError) as error:
         raise NumascapeError(f"{target} has ended") from error
     cells = Cells.of_columns(found["cells"])
