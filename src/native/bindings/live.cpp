@@ -17,6 +17,7 @@
 
 #include "columns.h"
 #include "file_cache.h"
+#include "file_nodes.h"
 #include "page_nodes.h"
 #include "page_table.h"
 #include "part_counts.h"
@@ -101,6 +102,17 @@ nb::dict list_pages(int pid, const std::string& pagemap, std::uint64_t start, st
     return out;
 }
 
+void add_file_nodes(
+    int pid, const std::string& pagemap, std::uint64_t start, std::uint64_t end,
+    std::uint64_t page_bytes,
+    const nb::ndarray<std::int16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& nodes) {
+    const live::Part part = checked(start, end, page_bytes);
+    if (nodes.size() != (end - start) / page_bytes) throw nb::value_error("not an element a page");
+    of_kernel([&] {
+        live::add_file_nodes(pid, live::PageTable(pagemap), part, {nodes.data(), nodes.size()});
+    });
+}
+
 nb::dict page_runs(const std::string& pagemap, std::uint64_t start, std::uint64_t end) {
     const live::Part range = checked(start, end, live::kPage);
     const auto runs = of_kernel([&] {
@@ -176,6 +188,11 @@ void bind_live(nb::module_& module) {
           "Bytes in memory by part, node and flags; raises OSError.");
     m.def("list_pages", &list_pages, "pid"_a, "pagemap"_a, "start"_a, "end"_a, "page_bytes"_a,
           "The pages of a range that are in memory; raises OSError.");
+    m.attr("NOT_MAPPED") = static_cast<int>(live::kNotMapped);
+    m.attr("IN_HUGE_PAGE") = static_cast<int>(live::kInHugePage);
+    m.def("add_file_nodes", &add_file_nodes, "pid"_a, "pagemap"_a, "start"_a, "end"_a,
+          "page_bytes"_a, "nodes"_a.noconvert(),
+          "Enter the nodes of a file's pages that a process has mapped; raises OSError.");
     m.def("page_runs", &page_runs, "pagemap"_a, "start"_a, "end"_a,
           "The runs of pages in memory or swapped, from a pagemap; raises OSError.");
     m.def("query_nodes", &query_nodes, "pid"_a, "addresses"_a,

@@ -15,6 +15,11 @@ HUGE: int
 NOT_TRIED: int
 """The kernel did not try to move the page, or did not say what came of it."""
 
+NOT_MAPPED: int
+"""An element of `nodes` in add_file_nodes: no process has the page in its page table."""
+IN_HUGE_PAGE: int
+"""Added to the node of a page in a transparent huge page."""
+
 class CachedFile:
     """A file, mapped into this process with those of its pages that are in the page cache."""
 
@@ -50,6 +55,20 @@ def list_pages(
     """The pages in memory: columns `address`, `node` (or -errno), `flags`, `bytes`.
 
     Raises OSError.
+    """
+
+def add_file_nodes(
+    pid: int,
+    pagemap: str,
+    start: int,
+    end: int,
+    page_bytes: int,
+    nodes: npt.NDArray[np.int16],
+) -> None:
+    """Enter the pages of a file that a process maps at these addresses; raises OSError.
+
+    `nodes` has an element for each page: its node (-1: unknown), or NOT_MAPPED. Pages that already
+    have a node are not asked for again. Private copies of pages are left out.
     """
 
 def page_runs(pagemap: str, start: int, end: int) -> dict[str, npt.NDArray[np.generic]]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console, Group
 
 from numascape import terminal
 from numascape.commands._metrics import write_metrics
@@ -23,6 +22,8 @@ from numascape.quantities import counted
 _NAMED: Final = 8
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from numascape.live.followed import Followed
     from numascape.live.snapshot import Snapshot
     from numascape.live.targets import TargetProcess
@@ -103,9 +104,12 @@ def pages(
     elif prometheus is not None:
         _export(prometheus, watched, exact, watch)
     elif watch is None:
+        from numascape.console.pages import drawn
+        from numascape.live.shared_files import read_shared_files
+
         console = terminal.output()
-        for snapshot in _snapshots(watched, exact):
-            console.print(_drawn([snapshot], console, top, detail))
+        snapshots = _snapshots(watched, exact)
+        console.print(drawn(snapshots, read_shared_files(snapshots), console, top, detail))
     else:
         _watch(watched, exact, watch, top, detail)
 
@@ -140,35 +144,41 @@ def _not_shown(refused: list[TargetProcess]) -> str:
 def _print_json(watched: Followed, exact: bool, seconds: float | None) -> None:
     """Print one document; with `seconds`, one in each line."""
     from numascape.live.document import pages_document
+    from numascape.live.shared_files import read_shared_files
 
-    first = pages_document(_snapshots(watched, exact))
+    first = _snapshots(watched, exact)
     if seconds is None:
-        print(json.dumps(first, indent=1))
+        print(json.dumps(pages_document(first, read_shared_files(first)), indent=1))
         return
-    print(json.dumps(first), flush=True)
+    print(json.dumps(pages_document(first, read_shared_files(first))), flush=True)
     for snapshots in _repeatedly(watched, exact, seconds):
-        print(json.dumps(pages_document(snapshots)), flush=True)
-
-
-def _drawn(snapshots: list[Snapshot], console: Console, top: int, detail: bool) -> Group:
-    from numascape.console.pages import drawn
-
-    return Group(*(drawn(snapshot, console, top, detail) for snapshot in snapshots))
+        print(json.dumps(pages_document(snapshots, read_shared_files(snapshots))), flush=True)
 
 
 def _watch(watched: Followed, exact: bool, seconds: float, top: int, detail: bool) -> None:
     from rich.live import Live
 
+    from numascape.console.pages import drawn, fitted
+    from numascape.live.shared_files import read_shared_files
+
     console = terminal.output()
-    first = _drawn(_snapshots(watched, exact), console, top, detail)
+
+    def screen(snapshots: list[Snapshot]) -> Group:
+        files = read_shared_files(snapshots)
+        if not console.is_terminal:
+            return drawn(snapshots, files, console, top, detail)
+        # The cursor is in the last line.
+        return fitted(snapshots, files, console, top, detail, console.height - 1)
+
+    first = _snapshots(watched, exact)
     if not console.is_terminal:
-        console.print(first)
+        console.print(screen(first))
         for snapshots in _repeatedly(watched, exact, seconds):
-            console.print(_drawn(snapshots, console, top, detail))
+            console.print(screen(snapshots))
         return
-    with Live(first, console=console, auto_refresh=False, vertical_overflow="crop") as live:
+    with Live(screen(first), console=console, auto_refresh=False) as live:
         for snapshots in _repeatedly(watched, exact, seconds):
-            live.update(_drawn(snapshots, console, top, detail), refresh=True)
+            live.update(screen(snapshots), refresh=True)
 
 
 def _repeatedly(watched: Followed, exact: bool, seconds: float) -> Iterator[list[Snapshot]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws where the memory and threads of a running process are."""
+"""Draws where the memory and threads of running processes are."""
 
 from __future__ import annotations
 
@@ -7,90 +7,184 @@ from collections.abc import Sequence
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from numascape.console.process_tables import node_table, process_table, thread_table
 from numascape.console.structure_table import (
     StructureRow,
     strip_note,
     strip_of,
     structure_table,
 )
-from numascape.console.tables import name, table_of
+from numascape.console.tables import name
 from numascape.live.mapping_names import file_name
 from numascape.live.notes import notes_of
 from numascape.live.positions import placed_bytes
+from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import Snapshot
-from numascape.live.structures import Structure, node_uses, structures_of
-from numascape.machine.kernel_lists import format_cpu_list
+from numascape.live.structures import ProcessOnNode, Structure, node_uses, structures_of
+from numascape.live.together import JointStructure, ProcessSums, Together, together
 from numascape.quantities import bytes_text, counted
 
-_UNLIMITED: Final = 10_000
+Files = dict[FileKey, SharedFile]
+# Of the lines for processes and structures, one in this many is for processes.
+_FOR_PROCESSES: Final = 3
+_HEADING = 1
 
 
-def drawn(snapshot: Snapshot, console: Console, top: int, in_detail: bool) -> Group:
-    """The process: its nodes, its `top` largest structures, its threads by node."""
-    lines: list[RenderableType] = [_title(snapshot), _nodes(snapshot)]
-    rows = _rows(snapshot, top, in_detail)
-    if rows:
-        lines.append(structure_table(rows, snapshot.numbers, console, snapshot.huge_told))
-        lines.append(Text(strip_note([row.strip for row in rows]), "dim"))
-    lines += [Text(name(line), "dim") for line in notes_of(snapshot)]
+def drawn(
+    snapshots: Sequence[Snapshot],
+    files: Files,
+    console: Console,
+    top: int,
+    in_detail: bool,
+) -> Group:
+    """The processes together, and with `in_detail` also each of them, and their threads.
+
+    They are shown with their `top` largest structures. `files` are those that they share.
+    """
+    if len(snapshots) == 1:
+        return Group(*_one(snapshots[0], console, top, in_detail))
+    lines = _several(together(snapshots, files, in_detail), console, top, top)
+    if in_detail:
+        for snapshot in snapshots:
+            lines += [Text(), *_one(snapshot, console, top, in_detail)]
     return Group(*lines)
 
 
-def _title(snapshot: Snapshot) -> Text:
-    total = sum(use.anonymous + use.mapped_file for use in node_uses(snapshot))
-    about = "about " if snapshot.every > 1 else ""
-    threads = counted(len(snapshot.threads), "thread")
-    text = f"{snapshot.target}: {about}{bytes_text(total)} in memory, {threads}"
-    return Text(name(text), "bold")
+def fitted(
+    snapshots: Sequence[Snapshot],
+    files: Files,
+    console: Console,
+    top: int,
+    in_detail: bool,
+    height: int,
+) -> Group:
+    """The totals and the largest structures of all processes that fit in so many lines."""
+    several = together(snapshots, files, in_detail) if len(snapshots) > 1 else None
+    if several is None:
+        others = _height([_title(snapshots[0]), *_end(snapshots)], console)
+        others += _HEADING + len(node_uses(snapshots[0]))
+        rows = max(1, height - others - 2 * _HEADING)  # one for the row of the others
+        return Group(*_one(snapshots[0], console, min(top, rows), in_detail, with_threads=False))
+    others = _height([_title_of_all(several), *_end(snapshots)], console)
+    others += _HEADING + len(several.nodes)
+    # Each table has a heading and a row of the others; the processes also have a sum.
+    rows = max(2, height - others - 5 * _HEADING)
+    processes = min(len(snapshots), max(1, rows // _FOR_PROCESSES), top)
+    return Group(*_several(several, console, processes, min(top, max(1, rows - processes))))
 
 
-def _nodes(snapshot: Snapshot) -> Table:
-    rows = []
-    for use in node_uses(snapshot):
-        bound = sum(thread.nodes(snapshot.nodes) == [use.node] for thread in snapshot.threads)
-        rows.append(
-            (
-                f"node {use.node}" if use.node >= 0 else "unknown",
-                bytes_text(use.anonymous),
-                bytes_text(use.mapped_file),
-                bytes_text(use.huge) if snapshot.huge_told or use.huge else "?",
-                str(use.threads),
-                str(bound),
-                format_cpu_list(snapshot.nodes.get(use.node, ())),
-            )
-        )
-    headings = ("", "anonymous", "files", "in huge pages", "threads", "bound here", "CPUs")
-    return table_of(headings, rows, _UNLIMITED, text=("", "CPUs"))
+def _height(texts: Sequence[Text], console: Console) -> int:
+    return sum(len(text.wrap(console, console.width)) for text in texts)
 
 
-def _rows(snapshot: Snapshot, top: int, in_detail: bool) -> list[StructureRow]:
+def _one(
+    snapshot: Snapshot, console: Console, top: int, in_detail: bool, with_threads: bool = True
+) -> list[RenderableType]:
     every = [item for item in structures_of(snapshot, in_detail) if item.resident or item.swapped]
-    rows = [_row(snapshot, item) for item in every[:top]]
-    return [*rows, _together(every[top:])] if every[top:] else rows
+    rows = [
+        _row(item, strip_of(placed_bytes(snapshot.cells, snapshot.parts, item.parts)))
+        for item in every[:top]
+    ]
+    lines: list[RenderableType] = [_title(snapshot), node_table(node_uses(snapshot), [snapshot])]
+    lines += _structures(rows, every[top:], snapshot.numbers, console, snapshot.huge_told)
+    if in_detail and with_threads:
+        lines.append(thread_table(snapshot, console, top))
+    return [*lines, *_end([snapshot], rows)]
 
 
-def _row(snapshot: Snapshot, item: Structure) -> StructureRow:
+def _several(
+    found: Together, console: Console, processes: int, structures: int
+) -> list[RenderableType]:
+    rows = [
+        _row(item, strip_of(found.placed(item)), _processes(item, found))
+        for item in found.structures[:structures]
+    ]
+    rest = found.structures[structures:]
+    lines: list[RenderableType] = [
+        _title_of_all(found),
+        node_table(found.nodes, found.snapshots),
+        process_table(found.processes, _sum_of_all(found), found.numbers, console, processes),
+    ]
+    lines += _structures(rows, rest, found.numbers, console, found.huge_told)
+    return [*lines, *_end(found.snapshots, rows)]
+
+
+def _structures(
+    rows: Sequence[StructureRow],
+    rest: Sequence[Structure],
+    nodes: Sequence[int],
+    console: Console,
+    huge_told: bool,
+) -> list[RenderableType]:
+    if rest:
+        rows = [*rows, _row(_added(rest), "")]
+    return [structure_table(rows, nodes, console, huge_told)] if rows else []
+
+
+def _end(snapshots: Sequence[Snapshot], rows: Sequence[StructureRow] | None = None) -> list[Text]:
+    """The notes; without `rows`, as long as they can be."""
+    strips = ["*·?"] if rows is None else [row.strip for row in rows]
+    notes = [strip_note(strips), *notes_of(*snapshots)]
+    return [Text(name(line), "dim") for line in notes]
+
+
+def _row(item: Structure, strip: str, processes: str = "") -> StructureRow:
     return StructureRow(
         file_name(item.name) if item.kind == "file" else item.name,
         item.kind,
         item.resident,
         item.nodes,
         item.page_sizes,
-        strip_of(placed_bytes(snapshot.cells, snapshot.parts, item.parts)),
+        strip,
         ", ".join(sorted(item.policies)),
+        processes,
     )
 
 
-def _together(rest: Sequence[Structure]) -> StructureRow:
-    """The sums of these structures."""
-    nodes: dict[int, int] = {}
-    page_sizes: dict[int, int] = {}
+def _added(rest: Sequence[Structure]) -> Structure:
+    """The sum of these structures."""
+    total = Structure(counted(len(rest), "more structure"), "")
     for item in rest:
-        for sums, counts in ((nodes, item.nodes), (page_sizes, item.page_sizes)):
-            for key, count in counts.items():
-                sums[key] = sums.get(key, 0) + count
-    resident = sum(item.resident for item in rest)
-    return StructureRow(counted(len(rest), "more structure"), "", resident, nodes, page_sizes, "")
+        total.add(item)
+    total.policies = set()
+    return total
+
+
+def _processes(item: JointStructure, found: Together) -> str:
+    """In how many processes it is, or in which one."""
+    if len(item.processes) == 1:
+        (number,) = item.processes
+        return f"pid {found.snapshots[number].target.pid}"
+    return f"{len(item.processes)} shared" if item.is_shared else f"{len(item.processes)}"
+
+
+def _title(snapshot: Snapshot) -> Text:
+    text = _amounts(node_uses(snapshot), [snapshot])
+    return Text(name(f"{snapshot.target}: {text}"), "bold")
+
+
+def _title_of_all(found: Together) -> Text:
+    text = f"{counted(len(found.snapshots), 'process')}: {_amounts(found.nodes, found.snapshots)}"
+    return Text(f"{text}; shared memory is counted once", "bold")
+
+
+def _amounts(uses: Sequence[ProcessOnNode], snapshots: Sequence[Snapshot]) -> str:
+    total = sum(use.anonymous + use.mapped_file for use in uses)
+    about = "about " if any(one.every > 1 for one in snapshots) else ""
+    threads = counted(sum(len(one.threads) for one in snapshots), "thread")
+    return f"{about}{bytes_text(total)} in memory, {threads}"
+
+
+def _sum_of_all(found: Together) -> ProcessSums:
+    """All processes, with the pages of shared files once."""
+    files = sum(one.files for one in found.processes)
+    return ProcessSums(
+        found.snapshots[0].target,
+        sum(use.anonymous for use in found.nodes),
+        files,
+        sum(use.mapped_file for use in found.nodes) - files,
+        {use.node: use.anonymous + use.mapped_file for use in found.nodes},
+        sum(use.threads for use in found.nodes),
+    )

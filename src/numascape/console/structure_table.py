@@ -20,12 +20,17 @@ from numascape.quantities import bytes_text, share_text
 POSITIONS: Final = 16
 # A position is of a node that has at least this share of the pages there.
 _DOMINATES: Final = 0.75
+# Up to this share, pages whose node is unknown (mostly the zero page) have no column.
+_LITTLE: Final = 0.01
 _MIXED, _NOTHING, _UNKNOWN = "*", "·", "?"
 _SYMBOLS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _BY_POSITION: Final = "by position"
-# Characters that a column needs for bytes or the largest shares, and those that a name should have.
-_OF_BYTES, _OF_SHARES, _OF_NAME = 9, 20, 20
-_WITH_KIND: Final = 100
+# Characters of a column of bytes, of the largest shares, and of all columns but those of nodes.
+_OF_BYTES, _OF_SHARES, _OF_OTHERS = 9, 20, 52
+# Of the longest name, before other columns are left out.
+_OF_NAME: Final = 30
+Shown = tuple[str, list[str]]
+"""A column: its heading and its cells."""
 _GIB: Final = 1 << 30
 
 
@@ -33,7 +38,7 @@ _GIB: Final = 1 << 30
 class StructureRow:
     """A structure as it is printed. `nodes` and `page_sizes` are bytes by node and size of page.
 
-    `processes` says in which processes it is; empty if there is only one.
+    `processes` says in which processes it is; empty if only one is shown.
     """
 
     name: str
@@ -49,44 +54,55 @@ class StructureRow:
 def structure_table(
     rows: Sequence[StructureRow], nodes: Sequence[int], console: Console, huge_told: bool
 ) -> Table:
-    """The rows as a table that fits the console, with the shares of many nodes together.
+    """The rows as a table that fits the console.
 
-    Columns that would be the same in all rows are left out: the processes, default policies.
+    The processes and policies are left out if they are the same in all rows, policies and kinds
+    also if the console is too narrow.
     """
     by_node = list(nodes)
-    if any(-1 in row.nodes for row in rows):
+    unknown = sum(row.nodes.get(-1, 0) for row in rows)
+    if unknown > _LITTLE * sum(row.resident for row in rows):
         by_node.append(-1)
-    columns: list[tuple[str, list[str]]] = [("structure", [name(row.name) for row in rows])]
-    if console.width >= _WITH_KIND:
-        columns.append(("kind", [row.kind for row in rows]))
+    columns: list[Shown] = [("structure", [name(row.name) for row in rows])]
     if any(row.processes for row in rows):
         columns.append(("processes", [row.processes for row in rows]))
     columns.append(("in memory", [bytes_text(row.resident) for row in rows]))
-    columns += _node_columns(rows, by_node, console.width)
+    columns += node_columns([row.nodes for row in rows], by_node, console.width, _OF_OTHERS)
     columns.append(("pages", [pages_text(row.page_sizes, huge_told) for row in rows]))
     columns.append((_BY_POSITION, [row.strip for row in rows]))
     if any(row.policy not in {"", "default"} for row in rows):
-        columns.append(("policy", [name(row.policy) for row in rows]))
+        _add_if_it_fits(columns, ("policy", [name(row.policy) for row in rows]), console.width)
+    _add_if_it_fits(columns, ("kind", [row.kind for row in rows]), console.width)
     headings = [heading for heading, _ in columns]
     cells = list(zip(*(column for _, column in columns), strict=True))
-    left = ("structure", "kind", "processes", "largest shares", "pages", "policy")
+    left = ("structure", "kind", "largest shares", "pages", "policy")
     table = table_of(headings, cells, console.width, text=left)
     if console.color_system is not None and not console.no_color:
         _colour(table, nodes)
     return table
 
 
-def _node_columns(
-    rows: Sequence[StructureRow], nodes: Sequence[int], width: int
-) -> list[tuple[str, list[str]]]:
-    """A column for each node, or one with the largest shares if there are too many for this."""
-    others = _OF_NAME + _OF_BYTES + POSITIONS + 2 * _OF_BYTES
+def _add_if_it_fits(columns: list[Shown], column: Shown, width: int) -> None:
+    """Add a column if enough characters are left for names."""
+    widths = [max(map(len, [heading, *cells])) + 1 for heading, cells in [*columns, column]]
+    widths[0] = min(widths[0], _OF_NAME)
+    if sum(widths) <= width:
+        columns.append(column)
+
+
+def node_columns(
+    rows: Sequence[Mapping[int, int]], nodes: Sequence[int], width: int, others: int
+) -> list[Shown]:
+    """A column of bytes for each node, or one with the largest shares if these do not fit.
+
+    `others` is the width of the other columns.
+    """
     if len(nodes) > 2 and others + len(nodes) * _OF_BYTES > width:
-        return [("largest shares", [_largest_shares(row.nodes) for row in rows])]
+        return [("largest shares", [_largest_shares(row) for row in rows])]
     return [
         (
             f"node {node}" if node >= 0 else "unknown",
-            [bytes_text(row.nodes[node]) if row.nodes.get(node) else "·" for row in rows],
+            [bytes_text(row[node]) if row.get(node) else "·" for row in rows],
         )
         for node in nodes
     ]
@@ -104,16 +120,18 @@ def _largest_shares(nodes: Mapping[int, int]) -> str:
 
 
 def pages_text(page_sizes: Mapping[int, int], huge_told: bool) -> str:
-    """The sizes of the pages, that with the most bytes first: `4K`, `2M 75 %, 4K`.
+    """The sizes of the pages, that with the most bytes first: `4K`, `2M 75%, 4K`.
 
-    Without `huge_told`, pages that seem small may be huge.
+    If all but half a percent have one size, only this is named. Without `huge_told`, pages
+    that seem small may be huge.
     """
     total = sum(page_sizes.values())
     sizes = sorted((size for size in page_sizes if page_sizes[size]), key=lambda s: -page_sizes[s])
     names = [_size_name(size) if huge_told or size >= HUGE_PAGE else "?" for size in sizes]
-    if len(names) < 2:
-        return "".join(names)
-    return ", ".join([f"{names[0]} {share_text(page_sizes[sizes[0]] / total)}", *names[1:]])
+    percent = round(100 * page_sizes[sizes[0]] / total) if sizes else 0
+    if percent in {0, 100}:
+        return "".join(names[:1])
+    return ", ".join([f"{names[0]} {percent}%", *names[1:]])
 
 
 def _size_name(size: int) -> str:

@@ -9,20 +9,42 @@ from typing import Any, Final
 
 from numascape.live.affinity import ThreadResults
 from numascape.live.moving import Account
+from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import PartCount, Snapshot
 from numascape.live.structures import Structure, node_uses, structures_of, swapped_bytes
+from numascape.live.together import Together, together
 from numascape.machine.kernel_lists import format_cpu_list
 
 # Prometheus keeps a time series for each structure, so their number is limited.
 _MAX_STRUCTURES: Final = 20
 
 
-def pages_document(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-    """The snapshots as plain data, in bytes."""
+def pages_document(
+    snapshots: Sequence[Snapshot], files: dict[FileKey, SharedFile] | None = None
+) -> dict[str, Any]:
+    """The snapshots as plain data, in bytes; `files` are those that several processes map."""
+    several = len(snapshots) > 1
     return {
         "format": "numascape pages",
         "version": 1,
+        "together": _together(together(snapshots, files or {}, True)) if several else None,
         "processes": [_process(snapshot) for snapshot in snapshots],
+    }
+
+
+def _together(found: Together) -> dict[str, Any]:
+    """All processes, with each page of a shared file once."""
+    pids = [snapshot.target.pid for snapshot in found.snapshots]
+    return {
+        "nodes": [asdict(use) for use in found.nodes],
+        "structures": [
+            {
+                **_structure(item),
+                "shared": item.shared,
+                "pids": [pids[number] for number in sorted(item.processes)],
+            }
+            for item in found.structures
+        ],
     }
 
 

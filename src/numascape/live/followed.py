@@ -11,7 +11,7 @@ from pathlib import Path
 from numascape.errors import NumascapeError
 from numascape.live.mappings import NotPermittedError
 from numascape.live.parts import Namer
-from numascape.live.snapshot import Snapshot, take_snapshot
+from numascape.live.snapshot import NoMemoryError, Snapshot, take_snapshot
 from numascape.live.targets import TargetProcess, find_targets, is_number
 
 
@@ -60,13 +60,18 @@ class Followed:
         return shown, [one.target for one in refusals]
 
     def _look(self, target: TargetProcess, namer: Namer, exact: bool) -> Snapshot | _Refused | None:
-        """The process now; None if it has ended."""
+        """The process now; None if it has ended, or has no memory."""
         try:
             return take_snapshot(target, namer, exact)
         except NotPermittedError as error:
             if target.pid in self._wanted:
                 raise
             return _Refused(target, error)
+        except NoMemoryError:
+            # A control group may also have threads of the kernel.
+            if target.pid in self._wanted:
+                raise
+            return None
         except NumascapeError:
             if target.is_alive:
                 raise

@@ -52,22 +52,29 @@ class PlacedBytes:
 
 def placed_bytes(cells: Cells, parts: Sequence[Part], chosen: Sequence[int]) -> PlacedBytes:
     """The bytes of these parts (indices), as if the parts were directly behind each other."""
-    rows, starts, ends, at = [], [], [], 0
+    pieces = []
     for number in sorted(chosen, key=lambda index: parts[index].start):
         length = parts[number].end - parts[number].start
         first, last = np.searchsorted(cells.part, [number, number + 1])
-        if first < last:
-            size = int(cells.cell_bytes[number])
-            begin = cells.cell[first:last] * size
-            rows.append(np.arange(first, last))
-            starts.append(at + begin)
-            ends.append(at + np.minimum(begin + size, length))
-        at += length
-    if not rows:
-        return PlacedBytes(_empty(), _empty(), _empty(), _empty(), at)
-    index = np.concatenate(rows)
+        size = int(cells.cell_bytes[number]) if first < last else 0
+        start = cells.cell[first:last] * size
+        end = np.minimum(start + size, length)
+        placed = (start, end, cells.node[first:last], cells.bytes[first:last])
+        pieces.append(PlacedBytes(*placed, length))
+    return behind_each_other(pieces)
+
+
+def behind_each_other(pieces: Sequence[PlacedBytes]) -> PlacedBytes:
+    """The pieces, each directly behind the last one."""
+    places = np.cumsum([0, *(piece.length for piece in pieces)])
+    starts = [piece.start + at for piece, at in zip(pieces, places, strict=False)]
+    ends = [piece.end + at for piece, at in zip(pieces, places, strict=False)]
     return PlacedBytes(
-        np.concatenate(starts), np.concatenate(ends), cells.node[index], cells.bytes[index], at
+        np.concatenate([_empty(), *starts]),
+        np.concatenate([_empty(), *ends]),
+        np.concatenate([_empty(), *(piece.node for piece in pieces)]),
+        np.concatenate([_empty(), *(piece.bytes for piece in pieces)]),
+        int(places[-1]),
     )
 
 

@@ -34,6 +34,10 @@ _MAX_THREADS: Final = 4
 HUGE_PAGE: Final = 2 << 20
 
 
+class NoMemoryError(NumascapeError):
+    """The process has no memory of its own: it is a thread of the kernel, or it has ended."""
+
+
 class PartCount(NamedTuple):
     """Bytes of a part on a node.
 
@@ -85,7 +89,7 @@ def take_snapshot(
     every = 1 if exact else sampling(resident_bytes(target))
     mappings = read_mappings(target, with_policies=every == 1)
     if not mappings:
-        raise NumascapeError(_no_memory(target))
+        raise NoMemoryError(_no_memory(target))
     threads = read_threads(target)
     parts = (namer or Namer(target)).parts(mappings, threads)
     counts, huge_told, cells = _count(target, parts, every)

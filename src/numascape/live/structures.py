@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from numascape.live.files.parquet import whole_column
 from numascape.live.mapping_names import file_name
 from numascape.live.parts import Part
-from numascape.live.snapshot import HUGE_PAGE, Snapshot
+from numascape.live.snapshot import HUGE_PAGE, PartCount, Snapshot
 
 
 @dataclass
@@ -42,9 +43,44 @@ class Structure:
         """Bytes in pages of 2 MiB or more."""
         return sum(count for size, count in self.page_sizes.items() if size >= HUGE_PAGE)
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What distinguishes it from other structures.
 
-def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]:
-    """The structures, the largest in memory first.
+        Variables of one name are distinguished by their declarations, and others by files; data of
+        a module are partly in its file's mappings and partly not.
+        """
+        return self.name, self.kind, self.source if self.kind == "global" else self.file
+
+    def add_pages(self, node: int, memory: str, page_bytes: int, count: int) -> None:
+        """Add bytes, as in PartCount."""
+        if memory == "swapped":
+            self.swapped += count
+            return
+        self.nodes[node] = self.nodes.get(node, 0) + count
+        self.page_sizes[page_bytes] = self.page_sizes.get(page_bytes, 0) + count
+        if memory == "file":
+            self.mapped_file += count
+        else:
+            self.anonymous += count
+
+    def add(self, other: Structure) -> None:
+        """Add the bytes and policies of another structure."""
+        for sums, counts in ((self.nodes, other.nodes), (self.page_sizes, other.page_sizes)):
+            for key, count in counts.items():
+                sums[key] = sums.get(key, 0) + count
+        self.virtual += other.virtual
+        self.anonymous += other.anonymous
+        self.mapped_file += other.mapped_file
+        self.swapped += other.swapped
+        self.policies |= other.policies
+        self.source = self.source or other.source
+
+
+def structures_of(
+    snapshot: Snapshot, in_detail: bool = True, counts: Iterable[PartCount] | None = None
+) -> list[Structure]:
+    """The structures, the largest in memory first, with these counts or those of the snapshot.
 
     Unless `in_detail`, the tensors of a layer, the row groups of a column, and the sections of a
     file are one structure.
@@ -53,19 +89,17 @@ def structures_of(snapshot: Snapshot, in_detail: bool = True) -> list[Structure]
     of_part = []
     for number, part in enumerate(snapshot.parts):
         name, kind = (part.name, part.kind) if in_detail else _outline(part)
-        # Variables of one name are distinguished by their declarations, and other parts by files;
-        # data of a module are partly in its file's mappings and partly not.
-        where = part.source if kind == "global" else part.file
-        structure = found.setdefault((name, kind, where), Structure(name, kind, part.file))
+        one = Structure(name, kind, part.file, part.source)
+        structure = found.setdefault(one.key, one)
         structure.virtual += part.end - part.start
-        structure.source = part.source or structure.source
+        structure.source = structure.source or part.source
         structure.parts.append(number)
         policy = snapshot.mappings[part.mapping].policy
         if policy:
             structure.policies.add(policy)
         of_part.append(structure)
-    for number, node, memory, page_bytes, count in snapshot.counts:
-        _add(of_part[number], node, memory, page_bytes, count)
+    for number, node, memory, page_bytes, count in snapshot.counts if counts is None else counts:
+        of_part[number].add_pages(node, memory, page_bytes, count)
     return sorted(found.values(), key=lambda item: (-item.resident, -item.virtual, item.name))
 
 
@@ -79,18 +113,6 @@ def _outline(part: Part) -> tuple[str, str]:
         layer = "other tensors" if part.layer is None else f"layer {part.layer}"
         return f"{layer} of {where}", "tensors"
     return part.name, part.kind
-
-
-def _add(structure: Structure, node: int, memory: str, page_bytes: int, count: int) -> None:
-    if memory == "swapped":
-        structure.swapped += count
-        return
-    structure.nodes[node] = structure.nodes.get(node, 0) + count
-    if memory == "file":
-        structure.mapped_file += count
-    else:
-        structure.anonymous += count
-    structure.page_sizes[page_bytes] = structure.page_sizes.get(page_bytes, 0) + count
 
 
 @dataclass(frozen=True)

@@ -145,10 +145,11 @@ def _of_group(text: str, root: Path) -> Iterator[int]:
     parts = [part for part in text.split("/") if part not in {"", ".", ".."}]
     places = [root.joinpath(*parts), *(root.joinpath(mount, *parts) for mount in _GROUPS)]
     for place in places:
-        files = [place / "cgroup.procs", *sorted(place.glob("**/cgroup.procs"))]
-        if files[0].is_file():
-            for file in files:
-                yield from _numbers(file)
+        if (place / "cgroup.procs").is_file():
+            # Unlike Path.glob, this leaves out groups that end meanwhile.
+            for folder, _, names in os.walk(place):
+                if "cgroup.procs" in names:
+                    yield from _numbers(Path(folder) / "cgroup.procs")
             return
 
 

@@ -101,7 +101,7 @@ def test_nodes_add_up(snapshot: Snapshot) -> None:
 
 def test_names_do_not_steer_the_terminal(snapshot: Snapshot) -> None:
     console = Console(file=io.StringIO(), width=100)
-    console.print(drawn(snapshot, console, 20, in_detail=True))
+    console.print(drawn([snapshot], {}, console, 20, in_detail=True))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b" not in text
     assert "12 KiB more are in swap" in text
@@ -111,18 +111,18 @@ def test_names_do_not_steer_the_terminal(snapshot: Snapshot) -> None:
 
 def test_pages_of_each_size_are_named(snapshot: Snapshot) -> None:
     console = Console(file=io.StringIO(), width=80)
-    console.print(drawn(snapshot, console, 20, in_detail=True))
+    console.print(drawn([snapshot], {}, console, 20, in_detail=True))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert max(map(len, lines)) <= 80
     assert sorted("2M" in line for line in lines if line.startswith("table")) == [False, True]
-    assert pages_text({PAGE: PAGE, HUGE_PAGE: 3 * PAGE}, huge_told=True) == "2M 75.0 %, 4K"
-    assert pages_text({PAGE: PAGE, HUGE_PAGE: 3 * PAGE}, huge_told=False) == "2M 75.0 %, ?"
+    assert pages_text({PAGE: PAGE, HUGE_PAGE: 3 * PAGE}, huge_told=True) == "2M 75%, 4K"
+    assert pages_text({PAGE: PAGE, HUGE_PAGE: 3 * PAGE}, huge_told=False) == "2M 75%, ?"
     assert pages_text({1 << 30: 2 << 30}, huge_told=False) == "1G"
 
 
 def test_the_largest_are_shown_and_the_rest_summed(snapshot: Snapshot) -> None:
     console = Console(file=io.StringIO(), width=100)
-    console.print(drawn(snapshot, console, 1, in_detail=False))
+    console.print(drawn([snapshot], {}, console, 1, in_detail=False))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "5 more structures" in text
 

@@ -43,6 +43,11 @@ def test_a_control_group_has_the_processes_below_it(
     (group / "step/cgroup.procs").write_text("12\n99\n")
     assert pids(tmp_path, "/job") == [10, 12]
     assert pids(tmp_path, "/sys/fs/cgroup/job/step") == [12]
+    # The root of all groups is not the root of the file system.
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/cgroup.procs").write_text("11\n")
+    (tmp_path / "sys/fs/cgroup/cgroup.procs").write_text("")
+    assert pids(tmp_path, "/") == [10, 12]
 
 
 @pytest.mark.parametrize(
