@@ -21,6 +21,7 @@
 #include "page_nodes.h"
 #include "page_table.h"
 #include "part_counts.h"
+#include "process_words.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -143,6 +144,10 @@ auto query_nodes(int pid, const Column<std::uint64_t>& addresses) {
     return column(std::move(nodes));
 }
 
+auto read_words(int pid, const Column<std::uint64_t>& addresses) {
+    return column(of_kernel([&] { return live::read_words(pid, values(addresses)); }));
+}
+
 // A file whose cached pages are mapped here until close().
 class MappedCache {
   public:
@@ -197,6 +202,8 @@ void bind_live(nb::module_& module) {
           "The runs of pages in memory or swapped, from a pagemap; raises OSError.");
     m.def("query_nodes", &query_nodes, "pid"_a, "addresses"_a,
           "The node of each page, or a negative errno; raises OSError.");
+    m.def("read_words", &read_words, "pid"_a, "addresses"_a,
+          "The words of 8 bytes at these addresses, 0 without memory; raises OSError.");
     m.def("move_pages", &move_pages, "pid"_a, "addresses"_a, "nodes"_a, "shared"_a,
           "Move pages; the errno of the call, and by page its node, -errno or NOT_TRIED.");
 }

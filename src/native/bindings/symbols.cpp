@@ -113,6 +113,7 @@ void bind_variables(nb::module_& m) {
         .def_ro("size", &symbols::Global::size)
         .def_prop_ro("file", [](const symbols::Global& self) { return text(self.file); })
         .def_ro("line", &symbols::Global::line)
+        .def_ro("points_to_data", &symbols::Global::points_to_data)
         .def_prop_ro("module", [](const symbols::Global& self) { return text(self.module); })
         .def_prop_ro("function", [](const symbols::Global& self) { return text(self.function); })
         .def("__repr__", [](const symbols::Global& self) { return text(describe(self)); });

@@ -22,7 +22,8 @@ Global from_variable(const StaticVariable& variable) {
             .function = variable.function,
             .address = variable.address,
             .size = variable.size,
-            .line = variable.line};
+            .line = variable.line,
+            .points_to_data = variable.points_to_data};
 }
 
 Global remainder(const std::string& name, std::uint64_t start, std::uint64_t end) {
@@ -32,7 +33,8 @@ Global remainder(const std::string& name, std::uint64_t start, std::uint64_t end
             .function = {},
             .address = start,
             .size = end - start,
-            .line = 0};
+            .line = 0,
+            .points_to_data = false};
 }
 
 // Puts the members of `block` in the place of the symbol that covers it from `start` to `end`.

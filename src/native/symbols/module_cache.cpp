@@ -16,7 +16,7 @@
 namespace numascape::symbols {
 namespace {
 
-constexpr char kMagic[8] = {'N', 'U', 'M', 'A', 'S', 'Y', 'M', '1'};
+constexpr char kMagic[8] = {'N', 'U', 'M', 'A', 'S', 'Y', 'M', '2'};
 // A file of this size has a million frames; a larger one would take long to read.
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 // The file is written again only if new addresses are at least 1/16 of the known ones.
@@ -174,7 +174,8 @@ bool ModuleCache::read(std::span<const std::byte> bytes) {
                              .function = texts_.at(global.function),
                              .address = global.address,
                              .size = global.size,
-                             .line = global.line});
+                             .line = global.line,
+                             .points_to_data = global.points_to_data != 0});
     }
     return true;
 }
@@ -232,7 +233,7 @@ std::vector<std::byte> ModuleCache::encode() const {
         for (const Global& global : *globals_) {
             globals.push_back({global.address, global.size, texts.number(global.name),
                                texts.number(global.file), texts.number(global.function),
-                               global.line});
+                               global.line, global.points_to_data ? 1U : 0U, 0});
         }
     }
     std::vector<std::pair<std::uint32_t, std::uint64_t>> by_frame;

@@ -62,6 +62,7 @@ class ModuleCache {
     struct CachedGlobal {
         std::uint64_t address, size;
         std::uint32_t name, file, function, line;  // all but the last are texts
+        std::uint32_t points_to_data, unused;
     };
     struct Header;
 

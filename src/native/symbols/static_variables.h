@@ -17,6 +17,7 @@ struct StaticVariable {
     std::string function;
     std::string file;
     std::uint32_t line;
+    bool points_to_data;  // see Global
 };
 
 // A Fortran COMMON block in the layout of one program unit.

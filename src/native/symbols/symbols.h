@@ -56,6 +56,9 @@ struct Global {
     std::uint64_t address = 0;
     std::uint64_t size = 0;  // bytes, never 0
     std::uint32_t line = 0;
+    // Its first word is the address of its data: a pointer, an allocatable array of Fortran, a
+    // std::vector or a std::unique_ptr. From debug information.
+    bool points_to_data = false;
 };
 
 // The place from which an address in a frame is counted.

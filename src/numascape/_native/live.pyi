@@ -77,6 +77,12 @@ def page_runs(pagemap: str, start: int, end: int) -> dict[str, npt.NDArray[np.ge
 def query_nodes(pid: int, addresses: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
     """The node of each page, or a negative errno; raises OSError."""
 
+def read_words(pid: int, addresses: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The words of 8 bytes at these addresses, 0 where there is no memory; raises OSError.
+
+    Pages that are not in memory would be brought there: ask only for those that are.
+    """
+
 def move_pages(
     pid: int,
     addresses: npt.NDArray[np.uint64],

@@ -61,6 +61,9 @@ class Global:
     def module(self) -> str: ...
     @property
     def function(self) -> str: ...
+    @property
+    def points_to_data(self) -> bool:
+        """Whether its first word is the address of its data."""
 
 class FrameVariable:
     """A variable in the frame of a function."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numascape.live.files.layout import FileLayout, read_layout
 from numascape.live.mapping_names import (
@@ -17,6 +17,7 @@ from numascape.live.mapping_names import (
     threads_on,
 )
 from numascape.live.mappings import Mapping, readable_path
+from numascape.live.pointers import Pointed, pointed_memory
 from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, stack_bytes
 from numascape.live.variables import ModuleData, Variable, read_module_data
@@ -66,6 +67,7 @@ class Namer:
         """The parts of all mappings, ascending; together they are all mappings."""
         data = self._module_data(mappings)
         found: list[Part] = []
+        pointed = pointed_memory(self._target, mappings, data.pointers)
         stack = stack_bytes(self._target)
         names = name_mappings(mappings, threads, stack)
         for number, (mapping, name) in enumerate(zip(mappings, names, strict=True)):
@@ -75,6 +77,9 @@ class Namer:
                 items = stack_items(mapping, threads, stack)
             if "w" in mapping.permissions and not mapping.is_shared:
                 items = _data_items(mapping, data) or items
+            if not items and (name.kind == "mapping" or name.name.endswith(f"{mapping.start:#x}")):
+                items = [_pointed_item(one, name) for one in pointed
+                         if mapping.start <= one.start < mapping.end]  # fmt: skip
             found += divide_mapping(number, mapping, name, items)
         return found
 
@@ -117,6 +122,12 @@ def stack_items(mapping: Mapping, threads: Sequence[Thread], size: int) -> list[
 def _item_of(variable: Variable) -> Item:
     place = f"{variable.file}:{variable.line}" if variable.file else file_name(variable.module)
     return Item(variable.start, variable.end, variable.name, "global", source=place)
+
+
+def _pointed_item(pointed: Pointed, name: Name) -> Item:
+    """Memory without a name of its own, called like the variable that points to it."""
+    item = _item_of(pointed.variable)
+    return replace(item, start=pointed.start, end=pointed.end, kind=name.kind)
 
 
 def _data_items(mapping: Mapping, data: ModuleData) -> list[Item]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from numascape._native.symbols import Module, Symbols
+from numascape._native.symbols import Global, Module, Symbols
 from numascape.elf_segments import PT_LOAD, Segments, read_segments
 from numascape.live.mappings import Mapping, readable_path
 from numascape.live.targets import TargetProcess
@@ -16,13 +16,17 @@ from numascape.trace.format import PAGE_BYTES
 
 # Modules with fewer bytes of writable data are not read: debug information may be large.
 _SMALLEST_DATA: Final = 16 * PAGE_BYTES
+# Larger modules with little data are not read either.
+_LARGEST_FILE: Final = 64 << 20
+# Libraries here have no debug information with them.
+_OF_THE_SYSTEM: Final = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 # User addresses are below it.
 _LARGEST: Final = 1 << 57
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of at least a page: its addresses, and where it is declared (0, "": unknown)."""
+    """A variable: its addresses, and where it is declared (0, "": unknown)."""
 
     start: int
     end: int
@@ -43,10 +47,14 @@ class Zeroed:
 
 @dataclass(frozen=True)
 class ModuleData:
-    """Variables of at least a page, and zeroed data; ascending, each without overlap."""
+    """Variables of at least a page, and zeroed data; ascending, each without overlap.
+
+    `pointers` are variables of any size whose first word is the address of their data.
+    """
 
     variables: tuple[Variable, ...] = ()
     zeroed: tuple[Zeroed, ...] = ()
+    pointers: tuple[Variable, ...] = ()
 
 
 def read_module_data(target: TargetProcess, mappings: Sequence[Mapping]) -> ModuleData:
@@ -73,20 +81,29 @@ def read_module_data(target: TargetProcess, mappings: Sequence[Mapping]) -> Modu
         if mapped_end < end_of_pages:
             zeroed.append(Zeroed(mapped_end, end_of_pages, path))
         data = sum(item.end - item.start for item in own if "w" in item.permissions)
-        if max(data, end_of_pages - mapped_end) >= _SMALLEST_DATA:
+        if max(data, end_of_pages - mapped_end) >= _SMALLEST_DATA or _may_have_pointers(file, path):
             modules.append(Module(str(file), mapping.start, end, bias))
             paths[str(file)] = path
-    variables = _variables(modules, paths) if modules else []
-    return ModuleData(tuple(variables), tuple(sorted(zeroed, key=lambda item: item.start)))
+    every = [item for item in Symbols(modules).globals() if item.module in paths] if modules else []
+    return ModuleData(
+        tuple(_variable(item, paths) for item in every if item.size >= PAGE_BYTES),
+        tuple(sorted(zeroed, key=lambda item: item.start)),
+        tuple(_variable(item, paths) for item in every if item.points_to_data and item.line),
+    )
 
 
-def _variables(modules: list[Module], paths: dict[str, str]) -> list[Variable]:
-    return [
-        Variable(item.address, item.address + item.size, item.name, paths[item.module],
-                 item.file, item.line)
-        for item in Symbols(modules).globals()
-        if item.size >= PAGE_BYTES and item.module in paths
-    ]  # fmt: skip
+def _may_have_pointers(file: Path, path: str) -> bool:
+    """Whether it may have debug information about pointers, and can be read quickly."""
+    try:
+        is_small = file.stat().st_size <= _LARGEST_FILE
+    except OSError:
+        return False
+    return is_small and not path.startswith(_OF_THE_SYSTEM)
+
+
+def _variable(item: Global, paths: dict[str, str]) -> Variable:
+    end = item.address + item.size
+    return Variable(item.address, end, item.name, paths[item.module], item.file, item.line)
 
 
 def _first_parts(mappings: Sequence[Mapping]) -> dict[str, Mapping]:

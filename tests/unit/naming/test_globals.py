@@ -133,3 +133,36 @@ def test_a_stripped_program_has_the_variables_of_its_dynamic_symbols(
 
 def test_missing_files_have_no_variables(tmp_path):
     assert Symbols([Module(str(tmp_path / "gone"), 0x1000, 0x2000, 0x1000)]).globals() == []
+
+
+POINTERS = {
+    "c": (
+        "typedef double *row; double *a; row b; static void *const c; double d[2]; long e;"
+        "struct { double *x; } f; int main(void) { return c != 0; }",
+        {"a", "b", "c"},
+    ),
+    "cpp": (
+        "#include <memory>\n#include <vector>\n"
+        "namespace n { std::vector<double> a; } std::unique_ptr<double[]> b; struct v { char* x; };"
+        "v c; int main() { return 0; }",
+        {"n::a", "b"},
+    ),
+    "f90": (
+        "module n\nreal(8), allocatable, target :: a(:, :)\nreal(8), pointer :: b(:)\nreal(8) :: c(4)\n"
+        "end module\nprogram p\nuse n\nallocate (a(2, 2))\nb => a(:, 1)\nc = a(1, 1)\n"
+        "print *, c, b\nend program\n",
+        {"n::a", "n::b"},
+    ),
+}
+
+
+@pytest.mark.parametrize("language", POINTERS)
+def test_variables_that_point_to_their_data(language, compile_program, tmp_path):
+    source, expected = POINTERS[language]
+    file = tmp_path / f"pointers.{language}"
+    file.write_text(source)
+    program = compile_program(file, flags="-g -O0 -no-pie")
+    found = Symbols([Module(str(program), 0x400000, 1 << 40, 0)]).globals()
+    own = [v for v in found if v.file == str(file) or v.file == file.name]
+    assert {v.name for v in own if v.points_to_data} == expected
+    assert len(own) > len(expected)

@@ -60,7 +60,7 @@ def what_is_read(library: Path, cache: Path | None, at: int = _LOADED) -> list[o
     )
     work = at + _address_of_work(library)
     found: list[object] = [
-        (g.name, g.address - at, g.size, g.file, g.line, g.module, g.function)
+        (g.name, g.address - at, g.size, g.file, g.line, g.module, g.function, g.points_to_data)
         for g in symbols.globals()
     ]
     for pc in range(work, work + 48):
