@@ -17,9 +17,10 @@ from numascape.console.structure_table import (
     structure_table,
 )
 from numascape.console.tables import name
+from numascape.live.file_parts import by_offset
 from numascape.live.mapping_names import file_name
 from numascape.live.notes import notes_of
-from numascape.live.positions import placed_bytes
+from numascape.live.positions import PlacedBytes, placed_bytes
 from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import Snapshot
 from numascape.live.structures import ProcessOnNode, Structure, node_uses, structures_of
@@ -82,16 +83,30 @@ def _height(texts: Sequence[Text], console: Console) -> int:
 def _one(
     snapshot: Snapshot, console: Console, top: int, in_detail: bool, with_threads: bool = True
 ) -> list[RenderableType]:
-    every = [item for item in structures_of(snapshot, in_detail) if item.resident or item.swapped]
+    every = _with_places(snapshot, in_detail)
     rows = [
-        _row(item, strip_of(placed_bytes(snapshot.cells, snapshot.parts, item.parts)))
-        for item in every[:top]
+        _row(item, strip_of(placed or placed_bytes(snapshot.cells, snapshot.parts, item.parts)))
+        for item, placed in every[:top]
     ]
+    rest = [item for item, _ in every[top:]]
     lines: list[RenderableType] = [_title(snapshot), node_table(node_uses(snapshot), [snapshot])]
-    lines += _structures(rows, every[top:], snapshot.numbers, console, snapshot.huge_told)
+    lines += _structures(rows, rest, snapshot.numbers, console, snapshot.huge_told)
     if in_detail and with_threads:
         lines.append(thread_table(snapshot, console, top))
     return [*lines, *_end([snapshot], rows)]
+
+
+def _with_places(snapshot: Snapshot, in_detail: bool) -> list[tuple[Structure, PlacedBytes | None]]:
+    """The structures with pages, the largest first; with `in_detail`, large files by offset.
+
+    The bytes by position are there for parts of files.
+    """
+    found: list[tuple[Structure, PlacedBytes | None]] = []
+    for item in structures_of(snapshot, in_detail):
+        if item.resident or item.swapped:
+            parts = by_offset(snapshot, item) if in_detail else []
+            found += [(part.structure, part.placed) for part in parts] or [(item, None)]
+    return sorted(found, key=lambda one: -one[0].resident)
 
 
 def _several(

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from numascape.live.affinity import ThreadResults
+from numascape.live.file_parts import by_offset
 from numascape.live.moving import Account
 from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import PartCount, Snapshot
@@ -64,7 +65,10 @@ def _process(snapshot: Snapshot) -> dict[str, Any]:
             {**asdict(use), "cpus": format_cpu_list(snapshot.nodes.get(use.node, ()))}
             for use in node_uses(snapshot)
         ],
-        "structures": [_structure(item) for item in structures_of(snapshot)],
+        "structures": [
+            {**_structure(item), "by_offset": _by_offset(snapshot, item)}
+            for item in structures_of(snapshot)
+        ],
         "mappings": [
             {
                 "start": f"{mapping.start:#x}",
@@ -130,8 +134,19 @@ def _structure(item: Structure) -> dict[str, Any]:
         "huge": item.huge,
         "page_sizes": {str(size): count for size, count in sorted(item.page_sizes.items())},
         "policies": sorted(item.policies),
-        "nodes": {str(node): count for node, count in sorted(item.nodes.items())},
+        "nodes": _nodes(item),
     }
+
+
+def _by_offset(snapshot: Snapshot, item: Structure) -> list[dict[str, Any]]:
+    return [
+        {"offset": part.offset, "bytes": part.structure.virtual, "nodes": _nodes(part.structure)}
+        for part in by_offset(snapshot, item)
+    ]
+
+
+def _nodes(item: Structure) -> dict[str, int]:
+    return {str(node): count for node, count in sorted(item.nodes.items())}
 
 
 def _text(name: str) -> str:

@@ -148,7 +148,8 @@ POINTERS = {
         {"n::a", "b"},
     ),
     "f90": (
-        "module n\nreal(8), allocatable, target :: a(:, :)\nreal(8), pointer :: b(:)\nreal(8) :: c(4)\n"
+        "module n\nreal(8), allocatable, target :: a(:, :)\nreal(8), pointer :: b(:)\n"
+        "real(8) :: c(4)\n"
         "end module\nprogram p\nuse n\nallocate (a(2, 2))\nb => a(:, 1)\nc = a(1, 1)\n"
         "print *, c, b\nend program\n",
         {"n::a", "n::b"},
