@@ -135,6 +135,33 @@ def test_no_page_is_touched_by_looking(numascape: Numascape, program: Path, tmp_
     assert first["structures"] == second["structures"]
 
 
+def test_pages_that_were_only_read_have_no_node(numascape: Numascape) -> None:
+    """numa_maps does not have the zero page, so the pages of such mappings are asked for."""
+    code = (
+        "import ctypes, mmap, sys\n"
+        "area = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+        "area.madvise(mmap.MADV_NOHUGEPAGE)\n"
+        "for page in range(32):\n"
+        "    area[page * 4096]\n"
+        "area[64 * 4096 : 80 * 4096] = bytes(b'x' * (16 * 4096))\n"
+        "print(ctypes.addressof(ctypes.c_char.from_buffer(area)), flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    start = int(child.stdout.readline())
+    process = seen(numascape, child.pid)
+    child.communicate("")
+    (mapping,) = [one for one in process["mappings"]
+                  if int(one["start"], 16) <= start < int(one["end"], 16)]  # fmt: skip
+    rows = [row for part in mapping["parts"] for row in part["in_memory"]]
+    unknown = sum(row["bytes"] for row in rows if row["node"] < 0)
+    assert unknown == 32 * PAGE
+    assert sum(row["bytes"] for row in rows) - unknown >= 16 * PAGE
+
+
 def test_threads_and_nodes_are_shown_beside_it(numascape: Numascape, living: Living) -> None:
     process = seen(numascape, living.pid)
     assert len(process["threads"]) == 3

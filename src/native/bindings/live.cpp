@@ -32,8 +32,8 @@ namespace {
 template <typename T>
 using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Rows of start, end and the size of pages.
-using PartRows = nb::ndarray<const std::uint64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+// Rows of start, end, the size of pages, PartMemory, and the node (kAskNode: 2^64 - 1).
+using PartRows = nb::ndarray<const std::uint64_t, nb::shape<-1, 5>, nb::c_contig, nb::device::cpu>;
 
 template <typename T>
 std::span<const T> values(const Column<T>& column) {
@@ -58,7 +58,7 @@ live::Part checked(std::uint64_t start, std::uint64_t end, std::uint64_t page_by
     if (!aligned || start > end || page_bytes < live::kPage || page_bytes % live::kPage != 0) {
         throw nb::value_error("not a range of pages");
     }
-    return {start, end, page_bytes};
+    return {.start = start, .end = end, .page_bytes = page_bytes};
 }
 
 nb::dict count_pages(int pid, const std::string& pagemap, const PartRows& rows, unsigned threads,
@@ -66,7 +66,13 @@ nb::dict count_pages(int pid, const std::string& pagemap, const PartRows& rows, 
     std::vector<live::Part> parts;
     for (std::size_t i = 0; i < rows.shape(0); i++) {
         const std::uint64_t* row = rows.data() + i * rows.shape(1);
-        parts.push_back(checked(row[0], row[1], row[2]));
+        live::Part part = checked(row[0], row[1], row[2]);
+        if (row[3] > static_cast<std::uint64_t>(live::PartMemory::kFile)) {
+            throw nb::value_error("not a kind of memory");
+        }
+        part.memory = static_cast<live::PartMemory>(row[3]);
+        part.node = static_cast<std::int32_t>(row[4]);
+        parts.push_back(part);
     }
     bool tells_huge_pages = false;
     auto found = of_kernel([&] {

@@ -65,13 +65,15 @@ PageTable::~PageTable() {
     close(file_);
 }
 
-void PageTable::find(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const {
-    if (scans_ && scan(start, end, runs)) return;
+void PageTable::find(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs,
+                     bool with_files) const {
+    if (scans_ && scan(start, end, runs, with_files)) return;
     read(start, end, runs);
 }
 
 // False if this kernel, or a copy of a pagemap, cannot be scanned.
-bool PageTable::scan(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs) const {
+bool PageTable::scan(std::uint64_t start, std::uint64_t end, std::vector<PageRun>& runs,
+                     bool with_files) const {
     std::array<ScannedRegion, kRegions> regions;
     while (start < end) {
         ScanArguments arguments{};
@@ -81,7 +83,7 @@ bool PageTable::scan(std::uint64_t start, std::uint64_t end, std::vector<PageRun
         arguments.regions = reinterpret_cast<std::uint64_t>(regions.data());
         arguments.region_count = regions.size();
         arguments.any_of = kScanPresent | kScanSwapped;
-        arguments.returned = kScanPresent | kScanSwapped | kScanFile | kScanHuge;
+        arguments.returned = kScanPresent | kScanSwapped | kScanHuge | (with_files ? kScanFile : 0);
         const int count = ioctl(file_, kScan, &arguments);
         if (count < 0) {
             if (errno == EINTR) continue;

@@ -49,6 +49,13 @@ std::uint64_t step(const PageRun& run, std::uint64_t page_bytes) {
     return (run.flags & kHuge) != 0 ? std::max(page_bytes, kHugePage) : page_bytes;
 }
 
+Part of_part(const Part& part, std::uint64_t start, std::uint64_t end) {
+    Part range = part;
+    range.start = start;
+    range.end = end;
+    return range;
+}
+
 // Adds one window of each group of `every` windows. Its place in the group changes, so that no
 // regular pattern of pages is missed. An incomplete group is added completely.
 void add_windows(std::uint32_t number, const Part& part, unsigned every,
@@ -59,12 +66,12 @@ void add_windows(std::uint32_t number, const Part& part, unsigned every,
         const std::uint64_t end = std::min(part.end, start + group);
         const std::uint64_t windows = (end - start) / kWindow;
         if (windows < every) {  // the rest
-            pieces.push_back({number, {start, end, part.page_bytes}, 1});
+            pieces.push_back({number, of_part(part, start, end), 1});
             return;
         }
         place = (place * 5 + 3) % every;  // visits all places when `every` is a power of two
         const std::uint64_t chosen = start + place * kWindow;
-        pieces.push_back({number, {chosen, chosen + kWindow, part.page_bytes}, every});
+        pieces.push_back({number, of_part(part, chosen, chosen + kWindow), every});
     }
 }
 
@@ -78,7 +85,7 @@ std::vector<Piece> pieces_of(std::span<const Part> parts, unsigned every) {
         }
         for (std::uint64_t start = part.start; start < part.end;) {
             const std::uint64_t end = std::min(part.end, (start / kPiece + 1) * kPiece);
-            pieces.push_back({number, {start, end, part.page_bytes}, 1});
+            pieces.push_back({number, of_part(part, start, end), 1});
             start = end;
         }
     }
@@ -97,16 +104,8 @@ void add(const Piece& piece, const Cells& cells, PageRun pages, int node, Sums& 
     }
 }
 
-void count_piece(int pid, const PageTable& table, const Piece& piece, const Cells& cells,
+void ask_and_add(int pid, const Piece& piece, const Cells& cells, const std::vector<PageRun>& runs,
                  Sums& sums) {
-    std::vector<PageRun> runs;
-    table.find(piece.range.start, piece.range.end, runs);
-    for (const PageRun& run : runs) {
-        if ((run.flags & kSwapped) != 0) {
-            sums.parts[{piece.part, -1, run.flags}] += (run.end - run.start) * piece.weight;
-        }
-    }
-    std::erase_if(runs, [](const PageRun& run) { return (run.flags & kSwapped) != 0; });
     std::vector<std::uint64_t> addresses;
     for (const PageRun& run : runs) {
         const std::uint64_t size = step(run, piece.range.page_bytes);
@@ -130,6 +129,25 @@ void count_piece(int pid, const PageTable& table, const Piece& piece, const Cell
             at = end;
         }
     }
+}
+
+void count_piece(int pid, const PageTable& table, const Piece& piece, const Cells& cells,
+                 Sums& sums) {
+    const Part& range = piece.range;
+    std::vector<PageRun> runs;
+    table.find(range.start, range.end, runs, range.memory == PartMemory::kUnknown);
+    for (PageRun& run : runs) {
+        if (range.memory == PartMemory::kFile) run.flags |= kFile;
+        if ((run.flags & kSwapped) != 0) {
+            sums.parts[{piece.part, -1, run.flags}] += (run.end - run.start) * piece.weight;
+        }
+    }
+    std::erase_if(runs, [](const PageRun& run) { return (run.flags & kSwapped) != 0; });
+    if (range.node != kAskNode) {
+        for (const PageRun& run : runs) add(piece, cells, run, range.node, sums);
+        return;
+    }
+    ask_and_add(pid, piece, cells, runs, sums);
 }
 
 Counts columns_of(const Sums& sums, std::span<const Cells> cells) {

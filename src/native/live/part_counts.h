@@ -12,10 +12,16 @@
 
 namespace numascape::live {
 
+// What is known about the pages of a part before they are counted.
+enum class PartMemory : std::uint8_t { kUnknown, kAnonymous, kFile };
+inline constexpr std::int32_t kAskNode = -1;
+
 // A range of addresses (multiples of kPage) whose pages have `page_bytes` each: more than kPage in
-// explicit huge pages.
+// explicit huge pages. Unless it is kAskNode, all pages are on `node`.
 struct Part {
     std::uint64_t start, end, page_bytes;
+    PartMemory memory = PartMemory::kUnknown;
+    std::int32_t node = kAskNode;
 };
 
 // Rows: a part has `bytes` on a node with these flags. Node -1: unknown (the zero page, swapped).

@@ -42,7 +42,9 @@ def count_pages(
 ) -> dict[str, Any]:
     """Bytes of parts: columns `part`, `node` (-1: unknown), `flags`, `bytes`; raises OSError.
 
-    `parts` has a row for each part: its start, its end and the size of its pages.
+    `parts` has a row for each part: its start, its end, the size of its pages, its memory (0:
+    unknown, 1: anonymous, 2: of files), and the node of all its pages (2^64 - 1: unknown, and the
+    kernel is asked for each page).
     With `every` above 1 (a power of two), one window of 2 MiB in this many is looked at.
     `tells_huge_pages`: whether the kernel told transparent huge pages apart.
     `cells` is a dictionary of columns: `part`, `cell`, `node`, `bytes`. The cells of a part are

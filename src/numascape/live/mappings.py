@@ -33,7 +33,8 @@ class Mapping:
 
     `policy` is the memory policy, "" if it was not read. `page_bytes` is the size of its pages,
     above 4096 in explicit huge pages only. `reserved_end` is the end of memory without access that
-    directly follows the mapping; 0 if there is none.
+    directly follows the mapping; 0 if there is none. If all pages are on one node, this was
+    `only_node`, with `only_bytes` in memory; else it is -1, also if the policy was not read.
     """
 
     start: int
@@ -47,6 +48,8 @@ class Mapping:
     policy: str = ""
     page_bytes: int = PAGE_BYTES
     reserved_end: int = 0
+    only_node: int = -1
+    only_bytes: int = 0
 
     @property
     def is_shared(self) -> bool:
@@ -84,7 +87,11 @@ def _with_policy(mapping: Mapping, line: NumaLine | None) -> Mapping:
         return mapping
     whole = (mapping.end - mapping.start) % line.page_bytes == 0
     page_bytes = line.page_bytes if whole else mapping.page_bytes
-    return replace(mapping, policy=line.policy, page_bytes=page_bytes)
+    known = replace(mapping, policy=line.policy, page_bytes=page_bytes)
+    if len(line.pages) != 1:
+        return known
+    ((node, pages),) = line.pages.items()
+    return replace(known, only_node=node, only_bytes=pages * line.page_bytes)
 
 
 def parse_maps(text: str) -> list[Mapping]:

@@ -34,9 +34,36 @@ class Cells:
     cell_bytes: Column = field(default_factory=_empty)
 
     @staticmethod
-    def of_columns(columns: dict[str, Any]) -> Cells:
-        """The cells of the native `count_pages`."""
-        return Cells(**{name: values.astype(np.int64) for name, values in columns.items()})
+    def of_columns(columns: dict[str, Any], numbers: Column, parts: int) -> Cells:
+        """The cells of the native `count_pages`; `numbers` are its parts among all parts."""
+        values = {name: column.astype(np.int64) for name, column in columns.items()}
+        cell_bytes = np.zeros(parts, np.int64)
+        cell_bytes[numbers] = values["cell_bytes"]
+        return Cells(
+            numbers[values["part"]], values["cell"], values["node"], values["bytes"], cell_bytes
+        )
+
+    def chosen(self, which: npt.NDArray[np.bool_]) -> Cells:
+        """Some of the rows."""
+        return Cells(
+            self.part[which],
+            self.cell[which],
+            self.node[which],
+            self.bytes[which],
+            self.cell_bytes,
+        )
+
+    def joined(self, other: Cells) -> Cells:
+        """The rows of both, which have different parts."""
+        part = np.concatenate([self.part, other.part])
+        order = np.argsort(part, kind="stable")
+        return Cells(
+            part[order],
+            np.concatenate([self.cell, other.cell])[order],
+            np.concatenate([self.node, other.node])[order],
+            np.concatenate([self.bytes, other.bytes])[order],
+            np.where(other.cell_bytes > 0, other.cell_bytes, self.cell_bytes),
+        )
 
 
 @dataclass(frozen=True)

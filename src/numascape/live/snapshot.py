@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -32,6 +32,11 @@ EXACT_BYTES: Final = 16 << 30
 _MAX_EVERY: Final = 1 << 10
 _MAX_THREADS: Final = 4
 HUGE_PAGE: Final = 2 << 20
+# As in PartMemory, src/native/live/part_counts.h.
+_UNKNOWN, _ANONYMOUS, _OF_FILE = range(3)
+_ASK: Final = (1 << 64) - 1
+# Shared memory, unlike other files in /dev.
+_SHARED_MEMORY: Final = ("/dev/shm/", "/dev/zero")
 
 
 class NoMemoryError(NumascapeError):
@@ -92,7 +97,7 @@ def take_snapshot(
         raise NoMemoryError(_no_memory(target))
     threads = read_threads(target)
     parts = (namer or Namer(target)).parts(mappings, threads)
-    counts, huge_told, cells = _count(target, parts, every)
+    counts, huge_told, cells = _count(target, mappings, parts, every)
     return Snapshot(
         target,
         time.time(),
@@ -132,13 +137,41 @@ def resident_bytes(target: TargetProcess) -> int:
 
 
 def _count(
-    target: TargetProcess, parts: list[Part], every: int
+    target: TargetProcess, mappings: Sequence[Mapping], parts: list[Part], every: int
 ) -> tuple[tuple[PartCount, ...], bool, Cells]:
+    """The counts; asks the kernel for the nodes of pages only if numa_maps does not tell them."""
+    mapping_of = np.array([part.mapping for part in parts])
+    only_node = np.array([mapping.only_node for mapping in mappings])
+    rows = _rows(mappings, parts)
+    told = np.flatnonzero(only_node[mapping_of] >= 0)
+    rows[told, 4] = only_node[mapping_of[told]].astype(np.uint64)
+    first = _native_counts(target, rows, told, every)
+    # numa_maps does not have the zero page, and other pages may have come meanwhile.
+    in_memory = first["flags"] & native.SWAPPED == 0
+    sums = np.zeros(len(mappings), np.int64)
+    np.add.at(sums, mapping_of[first["part"][in_memory]], first["bytes"][in_memory].astype(int))
+    agrees = (only_node >= 0) & (sums == [mapping.only_bytes for mapping in mappings])
+    others = np.flatnonzero(~agrees[mapping_of])
+    rows[others, 4] = _ASK
+    second = _native_counts(target, rows, others, every)
+    merged = {
+        name: np.concatenate([first[name][agrees[mapping_of[first["part"]]]], second[name]])
+        for name in ("part", "node", "flags", "bytes")
+    }
+    kept = first["cells"].chosen(agrees[mapping_of[first["cells"].part]])
+    cells = kept.joined(second["cells"])
+    huge_told = bool(first["tells_huge_pages"]) and bool(second["tells_huge_pages"])
+    return tuple(_counts(merged, parts)), huge_told, cells
+
+
+def _native_counts(
+    target: TargetProcess, rows: npt.NDArray[np.uint64], chosen: npt.NDArray[np.int64], every: int
+) -> dict[str, Any]:
+    """The counts of some rows, with the numbers that the parts have among all rows."""
     threads = min(_MAX_THREADS, len(os.sched_getaffinity(0)))
+    pagemap = str(target.folder / "pagemap")
     try:
-        found = native.count_pages(
-            target.pid, str(target.folder / "pagemap"), _rows(parts), threads, every
-        )
+        found = native.count_pages(target.pid, pagemap, rows[chosen], threads, every)
     except PermissionError as error:
         refused = calls_refused()
         if refused:
@@ -146,13 +179,26 @@ def _count(
         raise NotPermittedError(not_permitted(target)) from error
     except (ProcessLookupError, FileNotFoundError) as error:
         raise NumascapeError(f"{target} has ended") from error
-    cells = Cells.of_columns(found["cells"])
-    return tuple(_counts(found, parts)), bool(found["tells_huge_pages"]), cells
+    cells = Cells.of_columns(found["cells"], chosen, len(rows))
+    return {**found, "part": chosen[found["part"]], "cells": cells}
 
 
-def _rows(parts: list[Part]) -> npt.NDArray[np.uint64]:
-    rows = [(part.start, part.end, part.page_bytes) for part in parts]
-    return np.array(rows, np.uint64).reshape(-1, 3)
+def _rows(mappings: Sequence[Mapping], parts: list[Part]) -> npt.NDArray[np.uint64]:
+    """The rows of the native `count_pages`, with unknown nodes."""
+    rows = [
+        (part.start, part.end, part.page_bytes, _memory_of(mappings[part.mapping]), _ASK)
+        for part in parts
+    ]
+    return np.array(rows, np.uint64).reshape(-1, 5)
+
+
+def _memory_of(mapping: Mapping) -> int:
+    """The kind of memory of all pages of a mapping, if this is known."""
+    if not mapping.is_file:
+        return _UNKNOWN if mapping.path.startswith("[v") else _ANONYMOUS
+    path = mapping.path
+    is_device = path.startswith("/dev/") and not path.startswith(_SHARED_MEMORY)
+    return _OF_FILE if mapping.is_shared and not is_device else _UNKNOWN
 
 
 def _counts(found: dict[str, Any], parts: list[Part]) -> Iterator[PartCount]:

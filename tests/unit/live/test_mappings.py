@@ -32,6 +32,10 @@ def test_each_mapping_that_can_have_pages_is_read(target: TargetProcess) -> None
     assert (model.end - model.start, model.offset, model.deleted) == (8 * MIB, 0, False)
     assert mappings[4].deleted
     assert mappings[10].policy == "bind:1"
+    only = {item.start: (item.only_node, item.only_bytes) for item in mappings}
+    assert only[0x7F0000000000] == (0, 2048 * 4096)
+    assert only[0x7F1500000000] == (-1, 0)  # on two nodes
+    assert only[0x7F1600000000] == (1, 4 << 21)
     assert mappings[10].page_bytes == 2 * MIB
 
 

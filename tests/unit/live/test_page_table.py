@@ -15,6 +15,7 @@ from numascape._native import live
 from unit.live.conftest import pagemap
 
 PAGE = 4096
+ASK = (1 << 64) - 1
 PRESENT, SWAPPED, OF_FILE = 1 << 63, 1 << 62, 1 << 61
 
 
@@ -83,7 +84,7 @@ def test_only_touched_pages_are_in_memory(memory: mmap.mmap) -> None:
 def test_parts_are_counted_apart(memory: mmap.mmap) -> None:
     start = start_of(memory)
     middle, end = start + 6 * PAGE, start + 64 * PAGE
-    parts = np.array([(start, middle, PAGE), (middle, end, PAGE)], np.uint64)
+    parts = np.array([(start, middle, PAGE, 0, ASK), (middle, end, PAGE, 0, ASK)], np.uint64)
     found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=3, every=1)
     by_part = [int(found["bytes"][found["part"] == part].sum()) for part in range(2)]
     assert by_part == [2 * PAGE, 20 * PAGE]
@@ -96,7 +97,9 @@ def test_cells_have_the_pages_at_their_places() -> None:
     for cell in range(0, 32, 2):
         area[cell * 4 * PAGE] = area[(cell * 4 + 3) * PAGE] = 1
     start = start_of(area)
-    parts = np.array([(start, start + len(area), PAGE), (start, start + PAGE, PAGE)], np.uint64)
+    parts = np.array(
+        [(start, start + len(area), PAGE, 0, ASK), (start, start + PAGE, PAGE, 0, ASK)], np.uint64
+    )
     found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=2, every=1)
     cells = found["cells"]
     assert cells["cell_bytes"].tolist() == [4 * PAGE, PAGE]
@@ -106,6 +109,16 @@ def test_cells_have_the_pages_at_their_places() -> None:
     assert int(cells["bytes"].sum()) == int(found["bytes"].sum())
 
 
+def test_what_is_known_is_not_asked_for(memory: mmap.mmap) -> None:
+    """The kernel has no node 7, so the node cannot be its answer."""
+    start = start_of(memory)
+    for kind, flags in ((0, 0), (1, 0), (2, live.FILE)):
+        parts = np.array([(start, start + 64 * PAGE, PAGE, kind, 7)], np.uint64)
+        found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=1, every=1)
+        assert found["node"].tolist() == found["cells"]["node"][:1].tolist() == [7]
+        assert (found["flags"].tolist(), found["bytes"].tolist()) == ([flags], [22 * PAGE])
+
+
 def test_sampled_windows_stand_for_all(tmp_path: Path) -> None:
     window = 512
     whole = 64 * window
@@ -113,7 +126,7 @@ def test_sampled_windows_stand_for_all(tmp_path: Path) -> None:
     area.madvise(mmap.MADV_NOHUGEPAGE)
     area.write(b"x" * len(area))
     start = start_of(area)
-    parts = np.array([(start, start + len(area), PAGE)], np.uint64)
+    parts = np.array([(start, start + len(area), PAGE, 0, ASK)], np.uint64)
     for every in (1, 2, 4, 16):
         found = live.count_pages(os.getpid(), "/proc/self/pagemap", parts, threads=1, every=every)
         # All pages are in memory, so every window has the same number.
