@@ -9,7 +9,7 @@ from typing import Final
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from numascape.console.process_tables import node_table, process_table, thread_table
+from numascape.console.process_tables import node_table, process_table, threads_by_node
 from numascape.console.structure_table import (
     StructureRow,
     strip_note,
@@ -92,7 +92,7 @@ def _one(
     lines: list[RenderableType] = [_title(snapshot), node_table(node_uses(snapshot), [snapshot])]
     lines += _structures(rows, rest, snapshot.numbers, console, snapshot.huge_told)
     if in_detail and with_threads:
-        lines.append(thread_table(snapshot, console, top))
+        lines.append(threads_by_node(snapshot, console, top))
     return [*lines, *_end([snapshot], rows)]
 
 

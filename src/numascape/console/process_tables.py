@@ -92,7 +92,7 @@ def _added(processes: Sequence[ProcessSums]) -> ProcessSums:
     )
 
 
-def thread_table(snapshot: Snapshot, console: Console, top: int) -> Table:
+def threads_by_node(snapshot: Snapshot, console: Console, top: int) -> Table:
     """The threads by node, those with one name together; at most `top` rows, and one of others."""
     groups: dict[tuple[int, str, tuple[int, ...]], list[Thread]] = {}
     for thread in snapshot.threads:

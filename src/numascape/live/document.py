@@ -50,9 +50,6 @@ def _together(found: Together) -> dict[str, Any]:
 
 
 def _process(snapshot: Snapshot) -> dict[str, Any]:
-    by_part: dict[int, list[PartCount]] = {}
-    for count in snapshot.counts:
-        by_part.setdefault(count.part, []).append(count)
     return {
         "pid": snapshot.target.pid,
         "name": snapshot.target.name,
@@ -69,37 +66,7 @@ def _process(snapshot: Snapshot) -> dict[str, Any]:
             {**_structure(item), "by_offset": _by_offset(snapshot, item)}
             for item in structures_of(snapshot)
         ],
-        "mappings": [
-            {
-                "start": f"{mapping.start:#x}",
-                "end": f"{mapping.end:#x}",
-                "permissions": mapping.permissions,
-                "offset": mapping.offset,
-                "path": _text(mapping.path),
-                "policy": mapping.policy or None,
-                "page_bytes": mapping.page_bytes,
-                "parts": [
-                    {
-                        "start": f"{part.start:#x}",
-                        "bytes": part.end - part.start,
-                        "name": _text(part.name),
-                        "kind": part.kind,
-                        "layer": part.layer,
-                        "in_memory": [
-                            {
-                                "node": count.node,
-                                "memory": count.memory,
-                                "page_bytes": count.page_bytes,
-                                "bytes": count.bytes,
-                            }
-                            for count in by_part.get(index, ())
-                        ],
-                    }
-                    for index, part in parts
-                ],
-            }
-            for mapping, parts in _mappings(snapshot)
-        ],
+        "mappings": _mapping_rows(snapshot),
         "threads": [
             {
                 "tid": thread.tid,
@@ -111,6 +78,44 @@ def _process(snapshot: Snapshot) -> dict[str, Any]:
             for thread in snapshot.threads
         ],
     }
+
+
+def _mapping_rows(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The mappings with their parts, and the bytes of these."""
+    by_part: dict[int, list[PartCount]] = {}
+    for count in snapshot.counts:
+        by_part.setdefault(count.part, []).append(count)
+    return [
+        {
+            "start": f"{mapping.start:#x}",
+            "end": f"{mapping.end:#x}",
+            "permissions": mapping.permissions,
+            "offset": mapping.offset,
+            "path": _text(mapping.path),
+            "policy": mapping.policy or None,
+            "page_bytes": mapping.page_bytes,
+            "parts": [
+                {
+                    "start": f"{part.start:#x}",
+                    "bytes": part.end - part.start,
+                    "name": _text(part.name),
+                    "kind": part.kind,
+                    "layer": part.layer,
+                    "in_memory": [
+                        {
+                            "node": count.node,
+                            "memory": count.memory,
+                            "page_bytes": count.page_bytes,
+                            "bytes": count.bytes,
+                        }
+                        for count in by_part.get(index, ())
+                    ],
+                }
+                for index, part in parts
+            ],
+        }
+        for mapping, parts in _mappings(snapshot)
+    ]
 
 
 def _mappings(snapshot: Snapshot) -> Iterator[tuple[Any, list[tuple[int, Any]]]]:

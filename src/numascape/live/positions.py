@@ -12,40 +12,40 @@ import numpy.typing as npt
 
 from numascape.live.parts import Part
 
-Column = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 
-def _empty() -> Column:
+def _empty() -> Integers:
     return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Cells:
+class PartCells:
     """Rows, ascending by part: a cell of a part (an index) has bytes in memory on a node.
 
     The cells of a part divide its addresses into ranges of `cell_bytes[part]` bytes. The last one
     may be shorter.
     """
 
-    part: Column = field(default_factory=_empty)
-    cell: Column = field(default_factory=_empty)
-    node: Column = field(default_factory=_empty)
-    bytes: Column = field(default_factory=_empty)
-    cell_bytes: Column = field(default_factory=_empty)
+    part: Integers = field(default_factory=_empty)
+    cell: Integers = field(default_factory=_empty)
+    node: Integers = field(default_factory=_empty)
+    bytes: Integers = field(default_factory=_empty)
+    cell_bytes: Integers = field(default_factory=_empty)
 
     @staticmethod
-    def of_columns(columns: dict[str, Any], numbers: Column, parts: int) -> Cells:
+    def of_columns(columns: dict[str, Any], numbers: Integers, parts: int) -> PartCells:
         """The cells of the native `count_pages`; `numbers` are its parts among all parts."""
         values = {name: column.astype(np.int64) for name, column in columns.items()}
         cell_bytes = np.zeros(parts, np.int64)
         cell_bytes[numbers] = values["cell_bytes"]
-        return Cells(
+        return PartCells(
             numbers[values["part"]], values["cell"], values["node"], values["bytes"], cell_bytes
         )
 
-    def chosen(self, which: npt.NDArray[np.bool_]) -> Cells:
+    def chosen(self, which: npt.NDArray[np.bool_]) -> PartCells:
         """Some of the rows."""
-        return Cells(
+        return PartCells(
             self.part[which],
             self.cell[which],
             self.node[which],
@@ -53,11 +53,11 @@ class Cells:
             self.cell_bytes,
         )
 
-    def joined(self, other: Cells) -> Cells:
+    def joined(self, other: PartCells) -> PartCells:
         """The rows of both, which have different parts."""
         part = np.concatenate([self.part, other.part])
         order = np.argsort(part, kind="stable")
-        return Cells(
+        return PartCells(
             part[order],
             np.concatenate([self.cell, other.cell])[order],
             np.concatenate([self.node, other.node])[order],
@@ -70,14 +70,14 @@ class Cells:
 class PlacedBytes:
     """Rows: bytes on a node are in the positions from `start` to `end`, which count from 0."""
 
-    start: Column
-    end: Column
-    node: Column
-    bytes: Column
+    start: Integers
+    end: Integers
+    node: Integers
+    bytes: Integers
     length: int
 
 
-def placed_bytes(cells: Cells, parts: Sequence[Part], chosen: Sequence[int]) -> PlacedBytes:
+def placed_bytes(cells: PartCells, parts: Sequence[Part], chosen: Sequence[int]) -> PlacedBytes:
     """The bytes of these parts (indices), as if the parts were directly behind each other."""
     pieces = []
     for number in sorted(chosen, key=lambda index: parts[index].start):

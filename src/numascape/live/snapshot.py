@@ -21,7 +21,7 @@ from numascape._native import live as native
 from numascape.errors import NumascapeError
 from numascape.live.mappings import Mapping, NotPermittedError, not_permitted, read_mappings
 from numascape.live.parts import Namer, Part
-from numascape.live.positions import Cells
+from numascape.live.positions import PartCells
 from numascape.live.refusals import calls_refused
 from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
@@ -75,7 +75,7 @@ class Snapshot:
     nodes: dict[int, tuple[int, ...]]
     every: int
     huge_told: bool
-    cells: Cells = field(default_factory=Cells)
+    cells: PartCells = field(default_factory=PartCells)
 
     @property
     def numbers(self) -> list[int]:
@@ -138,7 +138,7 @@ def resident_bytes(target: TargetProcess) -> int:
 
 def _count(
     target: TargetProcess, mappings: Sequence[Mapping], parts: list[Part], every: int
-) -> tuple[tuple[PartCount, ...], bool, Cells]:
+) -> tuple[tuple[PartCount, ...], bool, PartCells]:
     """The counts; asks the kernel for the nodes of pages only if numa_maps does not tell them."""
     mapping_of = np.array([part.mapping for part in parts])
     only_node = np.array([mapping.only_node for mapping in mappings])
@@ -179,7 +179,7 @@ def _native_counts(
         raise NotPermittedError(not_permitted(target)) from error
     except (ProcessLookupError, FileNotFoundError) as error:
         raise NumascapeError(f"{target} has ended") from error
-    cells = Cells.of_columns(found["cells"], chosen, len(rows))
+    cells = PartCells.of_columns(found["cells"], chosen, len(rows))
     return {**found, "part": chosen[found["part"]], "cells": cells}
 
 

@@ -12,7 +12,7 @@ from numascape.console.structure_table import strip_of
 from numascape.live.file_parts import by_offset
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
-from numascape.live.positions import Cells
+from numascape.live.positions import PartCells
 from numascape.live.snapshot import PartCount, Snapshot
 from numascape.live.structures import structures_of
 from numascape.live.targets import TargetProcess
@@ -37,7 +37,7 @@ def mapped(size: int, kind: str, *cells: tuple[int, int, int], offset: int = 0) 
         {0: (0,), 1: (1,)},
         1,
         True,
-        Cells(
+        PartCells(
             np.zeros(len(cells), np.int64), numbers[0], numbers[1], numbers[2], np.array([2 * MIB])
         ),
     )

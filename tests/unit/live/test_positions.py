@@ -15,7 +15,7 @@ from numascape.console.structure_table import (
     structure_table,
 )
 from numascape.live.parts import Part
-from numascape.live.positions import Cells, bytes_by_position, placed_bytes
+from numascape.live.positions import PartCells, bytes_by_position, placed_bytes
 
 PAGE = 4096
 CELL = 16 * PAGE
@@ -25,13 +25,13 @@ def part(start: int, pages: int) -> Part:
     return Part(0, start, start + pages * PAGE, PAGE, "x", "mapping")
 
 
-def cells_of(*rows: tuple[int, int, int, int]) -> Cells:
+def cells_of(*rows: tuple[int, int, int, int]) -> PartCells:
     """Rows: part, cell, node, pages."""
     columns = np.array(rows, np.int64).T
-    return Cells(columns[0], columns[1], columns[2], columns[3] * PAGE, np.array([CELL] * 9))
+    return PartCells(columns[0], columns[1], columns[2], columns[3] * PAGE, np.array([CELL] * 9))
 
 
-def strip(cells: Cells, *parts: Part) -> str:
+def strip(cells: PartCells, *parts: Part) -> str:
     return strip_of(placed_bytes(cells, parts, range(len(parts))))
 
 

@@ -16,7 +16,7 @@ from numascape.console.structure_table import pages_text
 from numascape.live.document import pages_document, process_prometheus
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
-from numascape.live.positions import Cells
+from numascape.live.positions import PartCells
 from numascape.live.snapshot import EXACT_BYTES, HUGE_PAGE, PartCount, Snapshot, sampling
 from numascape.live.structures import node_uses, structures_of, swapped_bytes
 from numascape.live.targets import TargetProcess
@@ -60,7 +60,7 @@ def snapshot() -> Snapshot:
     threads = (Thread(1, "main", 1, 0, 0, (0, 1), 0), Thread(2, ESCAPE, 2, 1, 1, (1,), 0))
     target = TargetProcess(1, ESCAPE, 1)
     in_memory = [row for row in rows if row[2] != "swapped"]
-    cells = Cells(
+    cells = PartCells(
         np.array([row[0] for row in in_memory]),
         np.zeros(len(in_memory), np.int64),
         np.array([row[1] for row in in_memory]),
