@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures precision and recall of findings over the labelled programs."""
+"""Measures precision and recall of findings over the labelled programs.
+
+With --recorder, it instead compares the findings of that recorder with those of the exact one.
+"""
 
 import tempfile
 from enum import Enum
@@ -10,6 +13,7 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine
+from bench.sampled_findings import SWEEPS, Compared, compare, table_of_kinds, table_of_samples
 from bench.tables import ResultTable, publish
 from integration.findings.labelled import BLIND, PROGRAMS, Outcome, build, outcomes, score
 from numascape.machine import open_machine
@@ -144,6 +148,33 @@ def table_of_first_looks() -> ResultTable:
     )
 
 
+def compare_recorders(
+    recorder: str, frequencies: list[int], traces: Path | None, write: bool
+) -> None:
+    """Compare the findings of a recorder of samples with those of the exact one."""
+    tables = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folders = {chosen: (traces or Path(temporary)) / chosen.value for chosen in Chosen}
+        for chosen, folder in folders.items():
+            (folder / "built").mkdir(parents=True, exist_ok=True)
+            build(folder / "built", chosen.folder, SWEEPS if chosen is Chosen.OWN else None)
+        for frequency in frequencies:
+            results: list[Compared] = []
+            for chosen, folder in folders.items():
+                results += compare(folder / "built", folder, chosen.folder, recorder, frequency)
+            for one in results:
+                if one.wrong or one.missed:
+                    console.print(
+                        f"{one.program} ({one.samples} samples): missed {sorted(one.missed)}, "
+                        f"wrong {sorted(one.wrong)}",
+                        markup=False,
+                    )
+            tables.append(table_of_samples(results, recorder, frequency))
+            title = f"By kind, {frequency} samples in a second of CPU time"
+            tables.append(table_of_kinds(results, title))
+    publish(f"findings-{recorder}", machine(), tables, write)
+
+
 def main(
     programs: Annotated[
         Chosen, typer.Option(help="Our own labelled programs, or those that others labelled blind.")
@@ -153,8 +184,18 @@ def main(
         Path | None, typer.Option(help="Keep recordings in this folder, and use those in it.")
     ] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/findings.md and .json.")] = True,
+    recorder: Annotated[
+        str | None,
+        typer.Option(help="Compare this recorder of samples with the exact one."),
+    ] = None,
+    frequency: Annotated[
+        list[int] | None, typer.Option(help="With --recorder: samples per second.")
+    ] = None,
 ) -> None:
     """Measure precision and recall of findings."""
+    if recorder is not None:
+        compare_recorders(recorder, frequency or [1000, 10_000], traces, write)
+        return
     done = []
     by_machine: dict[str, list[Outcome]] = {}
     with tempfile.TemporaryDirectory() as folder:

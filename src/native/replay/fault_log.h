@@ -73,8 +73,9 @@ struct Fault {
     uint64_t time_ns, address, pc;
     uint32_t tid, cpu;
     FaultMeaning meaning;
-    uint64_t since_ns;    // unless a first touch: when the page was last known to be in memory
-    bool writes = false;  // known of samples only
+    uint64_t since_ns;     // unless a first touch: when the page was last known to be in memory
+    bool sampled = false;  // a sample, not a fault
+    bool writes = false;   // known of samples only
 };
 
 struct FaultLog {

@@ -42,7 +42,7 @@ FaultLog FaultMeanings::apply(const std::vector<FaultEntry>& entries) {
             case FaultKind::kSample:
             case FaultKind::kSampledWrite:
                 log.faults.push_back({entry.time_ns, entry.address, entry.pc, entry.tid, entry.cpu,
-                                      FaultMeaning::kHinting, entry.time_ns,
+                                      FaultMeaning::kHinting, entry.time_ns, true,
                                       entry.kind == FaultKind::kSampledWrite});
                 break;
             case FaultKind::kNoAccess:

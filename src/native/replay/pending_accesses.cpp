@@ -22,9 +22,25 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
 void PendingAccesses::attribute(const SampledAccess& access, uint32_t page, uint64_t time) {
     const CountPair one{access.writes ? 0U : 1U, access.writes ? 1U : 0U};
     counts_.count(page, {access.thread, access.phase, false}, one, time);
+    if (follows_lines_ && access.seen.lines != 0) {
+        add_seen_line(access, page, time);
+    }
     if (access.pc != 0) {
         const uint32_t site = sites_.add_access(access.pc, access.phase, access.writes);
         attribute(Sample{site, access.phase, 1, access.time, true}, page, time);
+    }
+}
+
+void PendingAccesses::add_seen_line(const SampledAccess& access, uint32_t page, uint64_t time) {
+    const auto owner =
+        owner_of(page, PageParts::of(access.seen), access.time, std::max(time, access.time + 1));
+    if (owner) {
+        SampleRecord sample{};
+        sample.phase = access.phase;
+        sample.weight = 1;
+        sample.seen = access.seen;
+        seen_lines_.add(*owner, owners_.index_in(*owner, page), access.thread, sample,
+                        {lives_.one_at(access.time), access.writes});
     }
 }
 

@@ -51,6 +51,7 @@ class PendingAccesses {
         uint64_t pc;  // 0: of the kernel
         uint64_t time;
         bool writes;
+        SeenParts seen;  // none if only the page is known
     };
     void add(const SampledAccess& access, uint32_t page);
 
@@ -79,6 +80,7 @@ class PendingAccesses {
     std::optional<uint32_t> owner_of(uint32_t page, const PageParts& parts, uint64_t since,
                                      uint64_t until);
     void attribute(const SampledAccess& access, uint32_t page, uint64_t time);
+    void add_seen_line(const SampledAccess& access, uint32_t page, uint64_t time);
     void attribute_records(WindowPages pages, uint64_t time);
 
     // The group of the owners of a page of small blocks.

@@ -236,7 +236,11 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
     const bool first =
         fault.meaning == FaultMeaning::kFirstTouch || mappings_.ended_after(page, since);
     if (!first && fault.meaning == FaultMeaning::kHinting) {
-        pending_.add({thread, phase_, by_kernel ? 0 : fault.pc, time, fault.writes}, page);
+        // The length of a sampled access is unknown. Most are to words of 8 bytes, or parts of
+        // them.
+        const auto seen =
+            fault.sampled ? seen_parts(fault.address & ~uint64_t{7}, 0, 8) : SeenParts{};
+        pending_.add({thread, phase_, by_kernel ? 0 : fault.pc, time, fault.writes, seen}, page);
         out_.hinting.thread.push_back(thread);
         out_.hinting.time.push_back(time);
         return;

@@ -38,15 +38,16 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
     for number, group in enumerate(to_do, 1):
         console.print()
         _print_group(console, group, number, every=every)
-    conclusions = (Kind.NO_PROBLEM, Kind.NO_SINGLE_CAUSE)
+    concluded = [group for group in groups if _is_conclusion(group)]
     handed = [g for g in groups if g.kind is Kind.PRODUCER_CONSUMER]
-    well = [g for g in groups if not g.first.to_do and g.kind not in conclusions]
-    well = [group for group in well if group not in handed]
-    for group in [g for g in groups if g.kind in conclusions]:
+    unknown = [g for g in groups if g.kind is Kind.TOO_FEW_SAMPLES and g not in concluded]
+    told = [*concluded, *handed, *unknown]
+    well = [group for group in groups if not group.first.to_do and group not in told]
+    for group in concluded:
         console.print()
         for sentence in (group.first.why, *group.first.advice):
             print_indented(console, Text(printable(sentence)), 0)
-    for group in handed:
+    for group in [*handed, *unknown]:
         console.print()
         heading = Text.assemble((f"{group.kind.value}: ", "bold"), (_names(group), "cyan"))
         print_indented(console, heading, 0)
@@ -64,6 +65,12 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
     if to_do and run.nodes is None and not only_touches(run.trace):
         console.print()
         print_indented(console, Text(printable(_why_no_gains(run.machine)), "dim"), 0)
+
+
+def _is_conclusion(group: Group) -> bool:
+    """Whether it says of the whole run that there is nothing to fix, or that nothing is known."""
+    kinds = (Kind.NO_PROBLEM, Kind.NO_SINGLE_CAUSE, Kind.TOO_FEW_SAMPLES)
+    return group.kind in kinds and group.first.structure is None
 
 
 def _why_no_gains(machine: Machine) -> str:

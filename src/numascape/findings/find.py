@@ -31,12 +31,15 @@ from numascape.findings.diagnoses import (
     shared_read_mostly,
     shared_stack,
     shared_written,
+    too_few_samples,
     travelling_lines,
 )
 from numascape.findings.examination import examine
-from numascape.findings.finding import LINES_TRAVEL, Finding, Fix, Kind
+from numascape.findings.finding import LINES_TRAVEL, Evidence, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
+from numascape.findings.pattern import Pattern
 from numascape.findings.python_advice import is_python
+from numascape.findings.sample_sizes import MAX_SAMPLED_CONFIDENCE
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import (
     LOOKUP_WEIGHT,
@@ -50,7 +53,13 @@ from numascape.naming.python_statements import TEMPORARY
 from numascape.prediction.computing import MEMORY_NS
 from numascape.quantities import share_of
 from numascape.trace import Trace
-from numascape.trace.counting import knows_threads, knows_touches, only_touches
+from numascape.trace.counting import (
+    FEWEST_SAMPLES,
+    knows_threads,
+    knows_touches,
+    only_touches,
+    structure_error,
+)
 
 Diagnosis = Callable[[Subject], Finding | None]
 
@@ -80,6 +89,9 @@ _KINDS_BY_TOUCH = (
 _KINDS_OF_TOUCHES = (Kind.ONE_FIRST_TOUCHER, Kind.DISPLACED_PAGES, Kind.MIGRATED_THREADS)
 
 
+_SHARE_PAGES = (Kind.SHARED_READ_MOSTLY, Kind.SHARED_WRITTEN, Kind.SHARED_BY_GROUPS)
+"""Findings about pages whose threads use the same data, and not each thread its own parts."""
+
 _HAND_PAGES = (Kind.PRODUCER_CONSUMER, Kind.SHARED_BY_GROUPS, Kind.CHANGING_USERS)
 """Findings about pages that go from one thread to another."""
 
@@ -102,6 +114,8 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
         return []
     if only_touches(run.trace):
         return _of_touches(run)
+    if run.sampled and run.accesses < FEWEST_SAMPLES:
+        return _present([too_few_samples.of_run(run)])
     found = [finding for subject in run.subjects for finding in of_structure(subject)]
     found += load_imbalance.diagnose(run)
     found += one_node_serves_all.diagnose(run)
@@ -117,7 +131,19 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
         found = _that_matter_beside_computing(run, found)
     found = with_gains(run, found) if gains else without_gains(found)
     found = [replace(finding, threads=_in_places_of(run, finding.threads)) for finding in found]
+    found = [_with_error(run, finding) for finding in found]
     return ranked(run, [*found, *no_problem.diagnose(run, found)])
+
+
+def _with_error(run: Run, finding: Finding) -> Finding:
+    """The finding with the error of its shares, if its structure's accesses were sampled."""
+    subject = None if finding.structure is None else run.subject(finding.structure)
+    if subject is None or subject.judged is None or finding.kind is Kind.TOO_FEW_SAMPLES:
+        return finding
+    error = max(structure_error(run.trace, subject.structure), subject.judged.error)
+    stated = Evidence("largest error of a share, from samples (95 %)", error, "share")
+    sure = finding.confidence * MAX_SAMPLED_CONFIDENCE
+    return replace(finding, evidence=(*finding.evidence, stated), confidence=sure)
 
 
 def _in_places_of(run: Run, threads: Iterable[int]) -> tuple[int, ...]:
@@ -176,11 +202,15 @@ def of_structure(subject: Subject) -> list[Finding]:
         return []
     if subject.owner is Owner.STACK:
         return _present([shared_stack.diagnose(subject)])
+    if subject.pattern is Pattern.UNKNOWN:
+        return _present([cache_resident.diagnose(subject) or too_few_samples.diagnose(subject)])
     if cache_resident.is_cache_resident(subject):
         # Small data that passes from one thread to another still goes from cache to cache.
         handed = producer_consumer.diagnose(subject)
         return _present([handed or cache_resident.diagnose(subject)])
     first = next((f for f in (diagnose(subject) for diagnose in _ONE_OF) if f is not None), None)
+    if first is not None and first.kind in _SHARE_PAGES:
+        first = too_few_samples.of_lines(subject) or first
     rare = subject.share < MIN_STRUCTURE_SHARE
     if first is not None and not first.to_do and (rare or _is_temporary(subject)):
         first = None

@@ -36,6 +36,7 @@ class Kind(str, Enum):
     CACHE_RESIDENT = "cache-resident"
     NO_SINGLE_CAUSE = "no single cause"
     NO_PROBLEM = "no NUMA problem"
+    TOO_FEW_SAMPLES = "too few samples"
 
 
 NOTHING_TO_DO = frozenset(
@@ -45,6 +46,7 @@ NOTHING_TO_DO = frozenset(
         Kind.CACHE_RESIDENT,
         Kind.NO_SINGLE_CAUSE,
         Kind.NO_PROBLEM,
+        Kind.TOO_FEW_SAMPLES,
     }
 )
 """Findings that need no fix of a structure's placement."""

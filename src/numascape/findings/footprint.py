@@ -26,6 +26,14 @@ class Footprint:
     reuse: float = 0.0
 
 
+def sampled_footprint(threads: int, each: float, accesses: float) -> Footprint:
+    """The footprint if each of the threads uses `each` bytes, and they make so many accesses.
+
+    Samples do not show which part of its bytes a thread uses: it may be smaller.
+    """
+    return Footprint(each, accesses / (max(1, threads) * max(WORD, each) / WORD))
+
+
 def footprint_of(use: PageUse, touched_bytes: int) -> Footprint:
     """The footprint of a structure with this use, if `touched_bytes` of it are used at all."""
     by_thread = use.counts.sum(axis=0)

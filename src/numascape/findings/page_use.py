@@ -26,13 +26,15 @@ Integers = npt.NDArray[np.int64]
 class PageUse:
     """Accesses of P pages, in order of instance and page, by T threads (P x T).
 
-    `threads` are the threads' numbers, `instance` and `page` the pages'.
+    `threads` are the threads' numbers, `instance` and `page` the pages'. `sampled`: the counts are
+    numbers of samples, and so chance decides them, too.
     """
 
     threads: Integers
     instance: Integers
     page: Integers
     counts: Floats
+    sampled: bool = False
 
     @cached_property
     def weight(self) -> Floats:

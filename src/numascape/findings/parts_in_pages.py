@@ -52,7 +52,7 @@ def has_regular_parts(subject: Subject) -> bool:
         return False
     if knows_lines(subject) and subject.overlap.ratio >= MIN_LINE_OVERLAP:
         return False
-    written = page_use(subject.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
+    written = page_use(subject.blocks.with_columns(reads=pl.lit(0, pl.UInt64)))
     return (
         len(written.threads) == len(subject.use.threads)
         and pattern_of(written) is Pattern.SHARED

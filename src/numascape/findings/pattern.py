@@ -40,6 +40,7 @@ class Pattern(Enum):
     CHANGING = "pages change users"
     SHARED = "shared by all"
     GROUPS = "shared by groups"
+    UNKNOWN = "unknown: there are too few samples"
 
 
 def pattern_of(use: PageUse) -> Pattern:
@@ -59,7 +60,7 @@ def pattern_of(use: PageUse) -> Pattern:
     # If random threads look up entries of all pages, there are no groups, although each thread may
     # use a part more than the others do.
     common = use.users_per_page >= MIN_ORDERED_SHARE * len(use.threads)
-    return Pattern.SHARED if common and looked_up(use) else Pattern.GROUPS
+    return Pattern.SHARED if common and not use.sampled and looked_up(use) else Pattern.GROUPS
 
 
 def parts_share_pages(use: PageUse) -> bool:
@@ -91,7 +92,7 @@ def parts_in_turn(use: PageUse) -> bool:
     return bool(
         np.mean(moved[steps]) >= MIN_PART_ENDS
         and use.users_per_page <= MAX_BOUNDARY_USERS
-        and _far_correlation(use) >= MIN_TURN_CORRELATION
+        and far_correlation(use) >= MIN_TURN_CORRELATION
     )
 
 
@@ -190,8 +191,8 @@ def _between_ends(use: PageUse) -> npt.NDArray[np.bool_]:
 
 def shared_by_a_rule(use: PageUse) -> bool:
     """Whether most pages have the same shares, more exactly than random users could have them."""
-    if len(use.page) < MIN_ORDERED_PAGES:
-        return False
+    if len(use.page) < MIN_ORDERED_PAGES or use.sampled:
+        return False  # chance decides which accesses are sampled
     mean = np.average(use.shares, axis=0, weights=use.weight)
     difference = ((use.shares - mean) ** 2).sum(axis=1) / (mean * (1 - mean)).sum()
     return float(np.median(difference * use.weight)) < MIN_CHANCE_ACCESSES
@@ -204,10 +205,10 @@ def _in_no_order(use: PageUse) -> bool:
         return False
     # If threads take chunks in turn by chance, only near pages correlate; with a rule, far ones,
     # too.
-    return _far_correlation(use) < MIN_PERIODIC_CORRELATION
+    return far_correlation(use) < MIN_PERIODIC_CORRELATION
 
 
-def _far_correlation(use: PageUse) -> float:
+def far_correlation(use: PageUse) -> float:
     """The largest correlation of the users of pages that are at a fixed, large distance."""
     size = len(use.shares)
     far = size // 2

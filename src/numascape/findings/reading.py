@@ -11,6 +11,7 @@ from numascape.analysis.ownership import Owner
 from numascape.findings.description import who_uses
 from numascape.findings.finding import Finding
 from numascape.findings.first_touches import read_first_touches
+from numascape.findings.sample_sizes import MIN_SAMPLES_OF_STRUCTURE
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_FOREIGN_SHARE, MIN_STRUCTURE_SHARE
 from numascape.quantities import counted, percent, share_of
@@ -44,6 +45,13 @@ def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
         note = f"Estimated from {counted(facts.accesses, 'sample')}: its shares are within {error}."
         if not knows_threads(run.trace):
             return Reading((note, "Which threads use it is not known."), (), "")
+        subject = run.subject(structure)
+        if subject is None or facts.accesses < MIN_SAMPLES_OF_STRUCTURE:
+            few = "They are too few to say which threads use it."
+            return Reading((note, few), (), "")
+        # Counts on single pages, each with few samples, show too few users of a page.
+        use = subject.use
+        facts = replace(facts, dominance=use.dominance, threads_per_page=use.users_per_page)
         reading = _read(run, structure, facts, found)
         return replace(reading, see=(note, *reading.see))
     return _read(run, structure, facts, found)

@@ -14,6 +14,7 @@ from numascape.analysis.ownership import Owner, owner_of
 from numascape.findings.finding import Place
 from numascape.findings.nodes import Nodes, pages_by_node
 from numascape.findings.python_advice import is_python
+from numascape.findings.sample_sizes import ACCESS_NS
 from numascape.findings.sources import Sources
 from numascape.findings.thresholds import (
     MIN_COMPARED_SHARE,
@@ -80,6 +81,21 @@ class RunFacts:
     def pages_by_node(self) -> dict[int, dict[int, int]]:
         """For each structure, the number of its pages on each node, if known."""
         return pages_by_node(self.trace.placement)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the trace's accesses are samples of all accesses."""
+        return self.trace.info.recorder.counts == "samples"
+
+    def executed_accesses(self, counted: float) -> float:
+        """About how many accesses these counts stand for: more than that, if they are samples.
+
+        A sample stands for a part of the CPU time.
+        """
+        if not self.sampled or not self.accesses:
+            return counted
+        cpu_ns = (self.trace.info.times.cpu_s or 0.0) * 1e9
+        return max(counted, counted * cpu_ns / self.accesses / ACCESS_NS)
 
     @property
     def recorded(self) -> Trace:

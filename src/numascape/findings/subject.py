@@ -14,7 +14,7 @@ from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
 from numascape.analysis.seen_lines import Overlap, overlap
 from numascape.findings.finding import Place
-from numascape.findings.footprint import Footprint, footprint_of
+from numascape.findings.footprint import Footprint, footprint_of, sampled_footprint
 from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
 from numascape.findings.pattern import (
     Pattern,
@@ -24,6 +24,7 @@ from numascape.findings.pattern import (
     users_change,
 )
 from numascape.findings.run_facts import RunFacts
+from numascape.findings.sampled_use import SampledUse, in_blocks, sampled_use
 from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage, reading_stage
 from numascape.findings.thresholds import (
@@ -78,12 +79,31 @@ class Subject:
 
     @cached_property
     def use(self) -> PageUse:
-        """How threads divide its pages in the work."""
+        """How threads divide its pages in the work; blocks of pages, if accesses were sampled."""
+        if self.judged is not None:
+            return self.judged.use
         return kept_with(self.run.trace, ("use", self.structure), lambda: page_use(self.rows))
+
+    @cached_property
+    def judged(self) -> SampledUse | None:
+        """How threads divide its pages, judged from samples; None if all accesses were counted."""
+        if not self.run.sampled:
+            return None
+        key = ("sampled use", self.structure)
+        return kept_with(self.run.trace, key, lambda: sampled_use(self.rows, self.own_share))
+
+    @property
+    def blocks(self) -> pl.DataFrame:
+        """The `rows`; if accesses were sampled, with numbers of blocks that have enough samples."""
+        return self.rows if self.judged is None else in_blocks(self.rows, self.judged.span)
 
     @cached_property
     def footprint(self) -> Footprint:
         """How much of it a thread uses in the work, and how often."""
+        if self.rows.height and self.judged is not None:
+            parts = len(self.threads) if self.pattern is Pattern.SPLIT else 1
+            made = self.run.executed_accesses(self.working)
+            return sampled_footprint(len(self.threads), self.touched_bytes / parts, made)
         return footprint_of(self.use, self.touched_bytes) if self.rows.height else Footprint()
 
     @cached_property
@@ -91,6 +111,8 @@ class Subject:
         """How threads share its pages in the work."""
         if not self.rows.height:
             return Pattern.ONE_THREAD
+        if self.judged is not None:
+            return self.judged.pattern
         found = kept_with(self.run.trace, ("pattern", self.structure), lambda: pattern_of(self.use))
         # Chance decides which thread looks up an entry next, also if all of them look up all
         # entries.
@@ -143,7 +165,9 @@ class Subject:
 
     @property
     def uses_single_entries(self) -> bool:
-        """Whether random threads use single entries, also if a schedule deals them out."""
+        """Whether random threads use single entries, even if dealt out; samples do not show it."""
+        if self.judged is not None:
+            return False
         key = ("looked up", self.structure)
         return kept_with(self.run.trace, key, lambda: looked_up(self.use, self.touchers))
 
@@ -152,7 +176,7 @@ class Subject:
         """The rows of the last team of threads, if it only looks up what others built."""
         if self.pattern not in (Pattern.CHANGING, Pattern.GROUPS):
             return None
-        return reading_stage(self.run.trace, self.rows)
+        return reading_stage(self.run.trace, self.blocks)
 
     @cached_property
     def own_instances(self) -> bool:

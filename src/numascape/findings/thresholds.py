@@ -3,8 +3,8 @@
 
 Shares are 0 to 1. bench/findings prints precision and recall of the labelled programs in
 tests/integration/findings for these numbers. Details of a method are beside it: how a large matrix
-is sampled (page_use.py), up to which distance lines are close (analysis/seen_lines.py), how far a
-directive is searched (sources.py), and the bounds of a predicted gain (line_cost.py).
+is sampled (page_use.py), how many samples are enough (sample_sizes.py), which lines are close
+(analysis/seen_lines.py), how far a directive is searched (sources.py), and bounds of line_cost.py.
 """
 
 from __future__ import annotations

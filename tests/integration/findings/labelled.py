@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -184,15 +184,22 @@ def _plain(name: str) -> str:
     return without_subscripts(name).replace("->", ".").replace("%", ".")
 
 
-def build(folder: Path, programs: Path = PROGRAMS) -> None:
-    """Build all programs into `folder`, two at a time."""
+def build(folder: Path, programs: Path = PROGRAMS, sweeps: int | None = None) -> None:
+    """Build all programs into `folder`, two at a time.
+
+    Programs with labelled.h go over their data as often as `sweeps` says, if it is given.
+    """
     environment = {k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MFLAGS"}}
     command = ["make", "-s", "-j2", "-C", str(programs), f"BUILD={folder}"]
+    command += [f"SWEEPS={sweeps}"] if sweeps is not None else []
     subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
 
 
-def record(source: Path, programs: Path, traces: Path) -> Path:
-    """Record the program of a source once; use its trace in `traces` if there is one."""
+def record(source: Path, programs: Path, traces: Path, options: Sequence[str] = ()) -> Path:
+    """Record the program of a source once, with these options of the command.
+
+    If there is a trace of it in `traces`, it is used.
+    """
     trace = traces / f"{source.name}.numascape"
     if not trace.exists():
         environment = {
@@ -203,7 +210,7 @@ def record(source: Path, programs: Path, traces: Path) -> Path:
         }
         built = [programs / f"{source.name}.out"]
         program = [Path(sys.executable), source] if source.suffix == ".py" else built
-        done = run_loaded(["record", "-q", "-o", trace, "--", *program], environment)
+        done = run_loaded(["record", "-q", *options, "-o", trace, "--", *program], environment)
         if done.returncode != 0:
             raise RuntimeError(f"{source.name} was not recorded: {done.stderr}")
     return trace
@@ -262,17 +269,21 @@ def advised_actions(findings: Iterable[Finding]) -> tuple[Actions, Actions]:
 
 
 def outcomes(
-    programs: Path, traces: Path, machine: Machine | None = None, folder: Path = PROGRAMS
+    programs: Path,
+    traces: Path,
+    machine: Machine | None = None,
+    folder: Path = PROGRAMS,
+    options: Sequence[str] = (),
 ) -> list[Outcome]:
     """Record every program and look for findings, for `machine` if given, two at a time.
 
-    `folder` has the sources, `programs` what was built from them.
+    `folder` has the sources, `programs` what was built from them. `options` are of the recording.
     """
 
     def outcome(source: Path) -> Outcome:
         planted = labels(source)
         found = in_words_of(
-            names_in(source), findings_in(record(source, programs, traces), machine)
+            names_in(source), findings_in(record(source, programs, traces, options), machine)
         )
         right, harmful = (labelled_actions(source, word) for word in ("action", "harm"))
         advised, told = advised_actions(found)

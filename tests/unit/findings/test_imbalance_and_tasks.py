@@ -198,6 +198,7 @@ def test_a_pool_takes_what_threads_write_for_a_while(
     monkeypatch.setattr(changing_users, "users_change", lambda _: not known.get("in_order"))
     subject: Any = SimpleNamespace(
         run=SimpleNamespace(takes_next_part=not known.get("openmp", False)),
+        judged=None,
         pattern=pattern,
         use=None,
         touchers=None,
@@ -315,6 +316,7 @@ def test_chunks_that_threads_take_change_users(
         schedule=None if own is None else Schedule(AT, own, ""),
         main_phase=1,
         run=SimpleNamespace(has_dynamic_loop=lambda _: case["around"]),
+        judged=None,
         pattern=case["pattern"],
         use=None,
         touchers=None,

@@ -112,7 +112,7 @@ def test_random_threads_use_single_entries_unless_a_schedule_deals_them_out(
     used = use([[accesses, 0], [0, accesses]])
     run = SimpleNamespace(trace=SimpleNamespace(_results={}))
     of: dict[str, Any] = {"use": used, "touchers": None, "in_tasks": tasks, "schedule": known}
-    of |= {"run": run, "structure": 0}
+    of |= {"run": run, "structure": 0, "judged": None}
     of["uses_single_entries"] = value("uses_single_entries", **of)
     assert of["uses_single_entries"] is (accesses < 128)
     assert value("looked_up", **of) is single

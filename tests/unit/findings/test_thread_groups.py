@@ -186,7 +186,7 @@ def test_threads_of_a_pool_could_have_fixed_parts_of_what_they_write(
     run = SimpleNamespace(
         openmp=openmp, trace=None, gives_work_to_free_threads=free, sources=sources
     )
-    subject: Any = SimpleNamespace(run=run, rows=None, schedule=None, in_tasks=False)
+    subject: Any = SimpleNamespace(run=run, blocks=None, schedule=None, in_tasks=False)
     fixes = changing_users._fixes(subject, "")
     assert fixes[0].remedy.value == first
     assert (Remedy.DIVIDED in {fix.remedy for fix in fixes}) is not anew

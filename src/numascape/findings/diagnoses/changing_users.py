@@ -14,6 +14,7 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Rem
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, accesses_in_turn, randomness, users_change
+from numascape.findings.sample_sizes import MIN_BLOCK_SAMPLES
 from numascape.findings.stages import has_sharing_stage
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -144,7 +145,7 @@ def _with_range(subject: Subject) -> Finding | None:
         return None
     if subject.in_tasks or subject.in_dynamic_loop:
         return None
-    written = page_use(subject.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
+    written = page_use(subject.blocks.with_columns(reads=pl.lit(0, pl.UInt64)))
     moving = subject.run.sources.moving_range(subject.worked_in)
     if moving is None or not len(written.page):
         return None
@@ -168,7 +169,7 @@ def _with_range(subject: Subject) -> Finding | None:
 
 
 def _change(subject: Subject) -> Change:
-    if subject.rows["phase"].n_unique() < 2:
+    if subject.rows["phase"].n_unique() < 2 or not _shows_phases(subject):
         return Change()
     filled = filled_in(subject)
     # If pages have random users in the whole run, the cause may be phases in which pages have one
@@ -177,8 +178,16 @@ def _change(subject: Subject) -> Change:
     return kept_with(
         subject.run.trace,
         ("users by phase", subject.structure, filled, least),
-        lambda: users_by_phase(subject.rows, filled, least),
+        lambda: users_by_phase(subject.blocks, filled, least),
     )
+
+
+def _shows_phases(subject: Subject) -> bool:
+    """Whether there are enough samples to compare the users of blocks of pages by phase."""
+    if subject.judged is None:
+        return True
+    blocks = len(subject.use.page) * subject.rows["phase"].n_unique()
+    return subject.working >= MIN_BLOCK_SAMPLES * len(subject.threads) * blocks
 
 
 def _other_lines(subject: Subject) -> Finding:
@@ -227,7 +236,12 @@ def _taken_by_chunks(subject: Subject) -> bool:
 
 
 def _makes_many_in_turn(subject: Subject) -> bool:
-    """Whether a thread makes many accesses to a page before another one does."""
+    """Whether a thread makes many accesses to a page before another one does.
+
+    Samples do not show it if all threads use all pages alike.
+    """
+    if subject.judged is not None:
+        return subject.pattern is not Pattern.SHARED
     return accesses_in_turn(subject.use, subject.touchers) >= MIN_DRAWN_ACCESSES
 
 
@@ -302,7 +316,7 @@ def _fixes(subject: Subject, together: str, *, walked: bool = False) -> tuple[Fi
     no_parts = subject.in_tasks and written_share(subject) <= MAX_WRITTEN_SHARE
     # No schedule gives a thread the same part each time if the range is another one each time.
     no_parts = no_parts or subject.run.sources.has_new_range(subject.schedule)
-    if no_parts or has_sharing_stage(subject.run.trace, subject.rows):
+    if no_parts or has_sharing_stage(subject.run.trace, subject.blocks):
         return Fix(interleave_pages(subject), Remedy.INTERLEAVED), pinned
     divide = Fix(use_contiguous_parts(subject), Remedy.DIVIDED)
     if scatters(subject.schedule) or subject.in_tasks or _is_pool(subject):

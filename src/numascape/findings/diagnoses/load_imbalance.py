@@ -159,7 +159,8 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         return None
     threads = rows["thread"].to_numpy()
     ratio = float(counts.max() / counts.mean())
-    if ratio < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy(), counts):
+    certain = ratio - (_error_of_ratio(counts) if run.sampled else 0.0)
+    if certain < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy(), counts):
         return None
     busiest = int(threads[counts.argmax()])
     behind = tuple(int(t) for t in threads[counts > counts.mean()])
@@ -200,6 +201,11 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         place=schedule.place if schedule else place,
         nearer=round(saved * share * run.accesses),
     )
+
+
+def _error_of_ratio(samples: Floats) -> float:
+    """The error of the busiest thread's samples over the mean (95 %, Poisson)."""
+    return float(1.96 * np.sqrt(samples.max()) / samples.mean())
 
 
 def _executes_no_more(executed: npt.NDArray[np.uint64], counts: Floats) -> bool:

@@ -13,6 +13,7 @@ import polars as pl
 
 from numascape.analysis.ownership import Owner, is_remainder
 from numascape.findings.description import run_computes
+from numascape.findings.diagnoses import too_few_samples
 from numascape.findings.diagnoses.cache_resident import is_cache_resident, is_written_by_several
 from numascape.findings.diagnoses.packed_parts import written_by_several
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
@@ -20,7 +21,7 @@ from numascape.findings.gain import best_policy
 from numascape.findings.remedies import Policy
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MAX_REMOTE_SHARE, MAX_SHARED_SHARE, MIN_RELEVANT_GAIN
-from numascape.quantities import percent, share_of
+from numascape.quantities import counted, percent, share_of
 from numascape.trace.counting import knows_touches
 
 _NAMED = 3
@@ -44,6 +45,8 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     # If threads hand data to each other, the nodes of these threads matter.
     if any(finding.to_do or finding.kind is Kind.PRODUCER_CONSUMER for finding in others):
         return []
+    if unknown := too_few_samples.of_run(run, others):
+        return [unknown]
     local = _local_share(run)
     if local is None and not knows_touches(run.trace):
         return []
@@ -52,6 +55,8 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     cached = _cached_share(run)
     policy = best_policy(run)
     why = run_computes(run) if run.computes else why_none(threads, local, private, cached)
+    if run.sampled and threads < 2 <= run.trace.threads.height:
+        why = f"All {counted(run.accesses, 'sample')} of accesses are by one thread."
     saved = 0.0 if policy is None else 1 - policy.relative
     travelling = _written_by_several(run, others)
     if why and saved < MIN_RELEVANT_GAIN and travelling:

@@ -24,6 +24,7 @@ from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.travelling_lines import separate, share_less
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.python_advice import is_python
+from numascape.findings.sample_sizes import MIN_LINE_SAMPLES
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import (
     MAX_IDLE_RATIO,
@@ -141,7 +142,9 @@ def _home_lines(run: Run) -> pl.DataFrame:
     `writes` marks threads that often write the line.
     """
     seen = run.trace.seen_lines
+    least = MIN_LINE_SAMPLES if run.sampled else 0
     every = seen.group_by(_OF_THREAD).agg(every=pl.col("times").sum())
+    every = every.filter(pl.col("every") >= least)
     return (
         seen.filter(pl.col("cache_line") >= 0, pl.col("bytes") > 0)
         .group_by(*_LINE, "thread")

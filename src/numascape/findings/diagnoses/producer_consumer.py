@@ -19,6 +19,7 @@ from numascape.findings.advice import pin
 from numascape.findings.fills import without_fills_by_teams
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
+from numascape.findings.sampled_use import in_blocks_of
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thread_groups import has_separate_groups
 from numascape.findings.thresholds import (
@@ -108,7 +109,8 @@ def _is_stream(subject: Subject, handed: Handed) -> bool:
     blocks = subject.whole.touched_pages if small else subject.row["instances"]
     # Threads that build parts, and later read those of others, have many blocks, too.
     stream = blocks >= MIN_INSTANCES_OF_STREAM and handed.roles >= MIN_ROLES
-    again = handed.writes >= MIN_FILLS * subject.touched_bytes or stream
+    writes = subject.run.executed_accesses(handed.writes)
+    again = writes >= MIN_FILLS * subject.touched_bytes or stream
     return again and more <= MAX_READS_PER_WRITE * less and handed.others >= MIN_HANDED_SHARE
 
 
@@ -117,7 +119,8 @@ def _handed(run: Run) -> dict[int, Handed]:
     loose = run.rows.filter(pl.col("phase").is_in(loose_phases(run.trace)))
     together = used_while_others_lived(run.trace, loose)
     work, _ = without_fills_by_teams(together, run.trace.first_touch, run.trace.threads)
-    pages = _without_control_words(work)
+    spans = {one.structure: one.judged.span for one in run.subjects if one.judged is not None}
+    pages = _without_control_words(in_blocks_of(work, spans) if spans else work)
     by_others = _read_by_others(pages)
     by_thread = pages.group_by("structure", "thread").agg(pl.col("reads", "writes").sum())
     found = {}

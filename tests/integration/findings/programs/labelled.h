@@ -4,9 +4,13 @@
 
 #include <stddef.h>
 
+#ifndef LABELLED_SWEEPS
+#define LABELLED_SWEEPS 6
+#endif
+
 // Elements of an array of 1 MiB, and how often a program goes over it: more than any core's cache
-// holds; the recording still takes only a tenth of a second.
-enum { N = 1 << 17, SWEEPS = 6, THREADS = 4 };
+// holds; the recording still takes only a tenth of a second. A recorder that samples needs more.
+enum { N = 1 << 17, SWEEPS = LABELLED_SWEEPS, THREADS = 4 };
 
 static inline unsigned next_random(unsigned* state) {
     *state = *state * 1664525U + 1013904223U;

@@ -13,13 +13,15 @@ interface Props {
 const CARDS = 3;
 
 /** Findings about the run that need no structure and no fix. */
-const CONCLUSIONS = ["no NUMA problem", "no single cause"];
+const CONCLUSIONS = ["no NUMA problem", "no single cause", "too few samples"];
 
 /** The findings, as cards; a click on one opens its first structure. */
 export function StandingOut({ report, onOpen }: Props) {
   const { structures, findings } = report;
   const urgent = findings.filter((finding) => finding.to_do);
-  const none = findings.find(({ kind }) => CONCLUSIONS.includes(kind));
+  const none = findings.find(
+    ({ kind, structures: about }) => about === 0 && CONCLUSIONS.includes(kind),
+  );
   return (
     <section class="standing-out" aria-labelledby="standing-out">
       <h2 id="standing-out">Look here first</h2>

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The samples do not show how threads use a structure, or whether the run has a problem at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
+from numascape.findings.parts_in_pages import knows_lines
+from numascape.findings.pattern import Pattern
+from numascape.findings.subject import Run, Subject
+from numascape.findings.thresholds import MIN_GAIN
+from numascape.quantities import counted
+from numascape.trace.counting import FEWEST_SAMPLES, sampling_error
+
+_NAMED = 3
+_LONGER = Fix(
+    "Record a longer run, for example with more repetitions. A larger input needs more samples."
+)
+_MORE_OFTEN = Fix("Take more samples in each second, for example with `--frequency 10000`.")
+_OTHERWISE = Fix("Or record without `--recorder`: this counts every access.")
+
+
+def diagnose(subject: Subject) -> Finding | None:
+    """Return the finding if samples do not show how threads share the structure's pages."""
+    if subject.pattern is not Pattern.UNKNOWN:
+        return None
+    pages = counted(subject.whole.touched_pages, "page")
+    return _of_structure(
+        subject,
+        f"From {counted(subject.whole.accesses, 'sample')} on {pages}, it cannot be told whether "
+        "threads share its pages, or have pages of their own.",
+    )
+
+
+def of_lines(subject: Subject) -> Finding | None:
+    """Return the finding if samples do not show whether threads that share pages share data, too.
+
+    If samples have no cache lines at all, more samples would not show it.
+    """
+    if subject.judged is None or subject.run.trace.seen_lines.is_empty() or knows_lines(subject):
+        return None
+    return _of_structure(
+        subject,
+        f"Each of its pages has several users, of {counted(len(subject.threads), 'thread')}. But "
+        f"from {counted(subject.whole.accesses, 'sample')}, it cannot be told whether they use the "
+        "same data, or each thread has its own parts, shorter than a page. In both cases, "
+        "interleaved pages are not all on one node.",
+    )
+
+
+def _of_structure(subject: Subject, why: str) -> Finding:
+    return Finding(
+        kind=Kind.TOO_FEW_SAMPLES,
+        structure=subject.structure,
+        name=subject.name,
+        threads=subject.threads,
+        why=why,
+        fixes=_fixes(subject.run),
+        evidence=(),
+        figure=Figure.ACCESS_DISTRIBUTION,
+        confidence=1.0,
+        place=subject.used_at,
+        nearer=subject.foreign,
+    )
+
+
+def of_run(run: Run, others: Sequence[Finding] = ()) -> Finding | None:
+    """Return the finding if the run has almost no samples, or unknown uses that may be a problem.
+
+    `others` are the findings about its structures. A structure is no problem if the threads that
+    touched its pages first make the accesses, however they share the pages.
+    """
+    if not run.sampled:
+        return None
+    unknown = [one for one in others if one.kind is Kind.TOO_FEW_SAMPLES]
+    samples = counted(run.accesses, "sample")
+    if run.accesses < FEWEST_SAMPLES:
+        why = (
+            f"Whether this run has a NUMA problem cannot be told: there are {samples} of its "
+            f"accesses. At least {FEWEST_SAMPLES} are needed, and usually some thousands."
+        )
+    elif sum(one.nearer for one in unknown) >= MIN_GAIN * run.accesses:
+        most = sorted(unknown, key=lambda one: -one.nearer)[:_NAMED]
+        names = ", ".join(dict.fromkeys(one.name for one in most))
+        why = (
+            f"Whether this run has a NUMA problem cannot be told from {samples}: they do not show "
+            f"how threads share the pages of {names}."
+        )
+    else:
+        return None
+    return Finding(
+        kind=Kind.TOO_FEW_SAMPLES,
+        structure=None,
+        name="",
+        threads=(),
+        why=why,
+        fixes=_fixes(run),
+        evidence=(
+            Evidence(
+                "largest error of a share (95 %)",
+                sampling_error(run.trace.info.recorder, run.accesses),
+                "share",
+            ),
+        ),
+        figure=Figure.STRUCTURES,
+        confidence=1.0,
+    )
+
+
+def _fixes(run: Run) -> tuple[Fix, ...]:
+    """What to do, in the words of the recorder's options."""
+    if run.trace.info.recorder.name == "samples":
+        return _LONGER, _MORE_OFTEN, _OTHERWISE
+    return _LONGER, _OTHERWISE
