@@ -70,7 +70,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
     if (with_faults_) {
         mappings_.keep_ends();
     }
-    look_ahead(records, header.program);
+    look_ahead(records, faults, header.program);
     auto fault = faults.begin();
     const auto apply_faults = [&](uint64_t before) {
         for (; fault != faults.end() && in_ticks(fault->time_ns) < before; ++fault) {
@@ -107,13 +107,18 @@ void Replayer::expect_owners(const RecordView& record) {
 // What samples saw of shared pages, and which threads worked at the same time. Threads that hardly
 // ever do anything, such as those of a library that has no work for them, do not count. While they
 // wait, they may read the library's own variables again and again.
-void Replayer::look_ahead(const std::vector<RecordView>& records, std::string_view program) {
+void Replayer::look_ahead(const std::vector<RecordView>& records, const std::vector<Fault>& faults,
+                          std::string_view program) {
     constexpr double kMinOfMean = 0.1;
     std::unordered_map<uint32_t, double> work;
+    std::unordered_map<uint32_t, uint32_t> thread_of;  // by the kernel's id
     double all = 0;
     PageRanges libraries;
     for (const RecordView& record : records) {
         expect_owners(record);
+        if (record.type() == RecordType::kThreadStart) {
+            thread_of[record.as<ThreadStartRecord>().os_tid] = record.header->id;
+        }
         if (record.type() == RecordType::kModuleLoad &&
             text_of(record.rest<ModuleRecord>()) != program) {
             const auto& module = record.as<ModuleRecord>();
@@ -128,6 +133,13 @@ void Replayer::look_ahead(const std::vector<RecordView>& records, std::string_vi
             work[sample.thread] += of_library ? 0 : static_cast<double>(sample.weight);
             all += of_library ? 0 : static_cast<double>(sample.weight);
             counts_.add_sample(record.header->id, sample.thread, sample);
+        }
+    }
+    for (const Fault& fault : faults) {
+        const auto thread = thread_of.find(fault.tid);
+        if (fault.sampled && thread != thread_of.end()) {
+            work[thread->second] += 1;
+            all += 1;
         }
     }
     const double least = kMinOfMean * all / static_cast<double>(std::max<size_t>(work.size(), 1));

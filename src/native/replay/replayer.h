@@ -51,7 +51,8 @@ class Replayer {
     }
     bool can_have_region(const MemoryRegionRecord& region) const;
     void expect_owners(const RecordView& record);
-    void look_ahead(const std::vector<RecordView>& records, std::string_view program);
+    void look_ahead(const std::vector<RecordView>& records, const std::vector<Fault>& faults,
+                    std::string_view program);
     void apply(const RecordView& record);
     void apply_to_memory(const RecordView& record);
     void apply(const Fault& fault, uint64_t time, uint64_t since);

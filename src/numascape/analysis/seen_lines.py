@@ -25,6 +25,8 @@ from numascape.trace.format import LINE_BYTES, PAGE_LINES
 _DISTANCES = (0, 1, 2, 4)
 """If there are few samples, lines up to one of these distances count as the same. The last distance
 is half of a part of 512 bytes."""
+_WORD = 8
+_LINE_WORDS = LINE_BYTES // _WORD
 _ROWS = 1 << 16
 """Maximum number of rows of a table that are unpacked into bits at once."""
 
@@ -77,6 +79,29 @@ def overlap(
         if distance in _DISTANCES and found.by_chance >= enough:
             break
     return found
+
+
+def overlap_of_layout(seen_lines: pl.DataFrame) -> Overlap:
+    """How often two threads were seen at the same position of any pages, in words of 8 bytes.
+
+    Single accesses on many pages are compared, so few of them are enough. If threads have no common
+    position, each has its own parts, in the same places of all pages, such as every fourth column
+    of a matrix. If they have, their parts may still be in other places of other pages.
+    """
+    single = seen_lines.filter(pl.col("bytes") > 0, pl.col("lines").bitwise_count_ones() == 1)
+    word = pl.col("lines").bitwise_trailing_zeros() * _LINE_WORDS + (
+        pl.col("bytes").bitwise_trailing_zeros() // _WORD
+    )
+    counts = single.group_by(word.alias("word"), "thread").len().with_columns(pl.col("len") * 1.0)
+    if counts.is_empty():
+        return Overlap()
+
+    def squares(*key: str) -> float:
+        return float((counts.group_by(key).agg(pl.col("len").sum())["len"] ** 2).sum())
+
+    seen = (squares("word") - squares("word", "thread")) / 2
+    pairs = (float(counts["len"].sum()) ** 2 - squares("thread")) / 2
+    return Overlap(seen, pairs / (_LINE_WORDS * PAGE_LINES))
 
 
 def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str], enough: float) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from numascape import _native
 from numascape._native import shard as native
 from numascape.conversion.frame_variables import (
     LocalVariable,
@@ -50,6 +51,13 @@ _TABLES = (
     "instructions",
     "seen_lines",
     "seen_in_modules",
+)
+# The other results of a replay.
+_OTHERS = (
+    *("header", "places", "threads", "modules", "phases", "switches", "paths", "call_stacks"),
+    *("python_stacks", "python_functions", "region_names", "counted", "ambiguous_pages"),
+    *("shared_page_accesses", "damaged", "lost_faults", "hinting", "hinting_counted"),
+    "without_access",
 )
 
 
@@ -236,6 +244,7 @@ def _read_shard(path: Path, ancestors: list[Path], cache: Path | None) -> Shard:
         )
     except native.ShardError as error:
         raise NumascapeError(str(error)) from error
+    _check_same_version(raw)
     return Shard(
         path=path,
         header=raw["header"],
@@ -276,6 +285,16 @@ def _read_shard(path: Path, ancestors: list[Path], cache: Path | None) -> Shard:
         hinting_counted=raw["hinting_counted"],
         without_access=raw["without_access"],
     )
+
+
+def _check_same_version(raw: Mapping[str, Any]) -> None:
+    """Raise NumascapeError if the native library was not built from the same sources."""
+    missing = [name for name in (*_TABLES, *_OTHERS) if name not in raw]
+    if missing:
+        raise NumascapeError(
+            f"the native library {_native.__file__} is older than Numascape's Python modules (it "
+            f"does not return {missing[0]!r}): install Numascape again, as you installed it before"
+        )
 
 
 def _python_stacks(

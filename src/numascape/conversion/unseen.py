@@ -62,13 +62,16 @@ _OF_FLAGS = (
 )
 
 
-def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
+def unseen_of_faults(
+    hinting: int, counted: int, lost: int, *, from_start: bool = True
+) -> list[str]:
     """Describe what a recording of page faults does not contain.
 
     `hinting` is the number of hinting faults in the recording. `counted` is the number that the
     kernel counted in the same time, for all processes. `lost` is the number of missing faults.
+    `from_start`: the recording began with the program.
     """
-    first = "The first touch of each page (thread, source line, node) is exact."
+    first = _TOUCHES if from_start else _LATER_TOUCHES
     sampled = counts_of_faults(hinting) == "samples"
     if sampled:
         sentences = [
@@ -101,35 +104,46 @@ def unseen_of_faults(hinting: int, counted: int, lost: int) -> list[str]:
 
 _BLOCKS = "On heap pages with several blocks, samples are divided among the blocks by their bytes."
 _TOUCHES = "The first touch of each page (thread, source line, node) is exact."
+_LATER_TOUCHES = (
+    "First touches (thread, source line, node) are exact for the pages that were touched first "
+    "during the recording, and unknown for all others."
+)
 _NO_TOUCHES = (
     "The first touch of each page is unknown. The threads of the process wait and wake up very "
     "often, so recording their page faults would cost more than the samples."
 )
 
 
-def unseen_of_samples(samples: int, lost: int) -> list[str]:
+def unseen_of_samples(samples: int, lost: int, *, from_start: bool = True) -> list[str]:
     """Describe what a recording of `samples` does not contain; `lost` events are missing."""
+    touches = _TOUCHES if from_start else _LATER_TOUCHES
     sentences = [
         f"Accesses are sampled by the processor or the kernel: there are {samples} samples. All "
-        f"other accesses are missing. All samples count as reads. {_BLOCKS} {_TOUCHES}"
+        f"other accesses are missing. All samples count as reads. {_BLOCKS} {touches}"
     ]
     return [*sentences, *_lost_events(lost)]
 
 
 def unseen_of_clock(
-    samples: int, without_access: int, lost: int, with_faults: bool = True
+    samples: int,
+    without_access: int,
+    lost: int,
+    with_faults: bool = True,
+    *,
+    from_start: bool = True,
 ) -> list[str]:
     """Describe what samples of the clock do not contain.
 
     `without_access` is the number of further samples without an access; `lost` events are missing.
     `with_faults`: page faults were recorded, too.
     """
+    touches = _TOUCHES if from_start else _LATER_TOUCHES
     sentences = [
         f"Accesses are sampled by time: there are {samples} samples, at equal distances of "
         "CPU time. A sample is one of the accesses that the thread makes next. So "
         "the shares are shares of time, not of the number of accesses: code that waits for memory "
         "has more samples. Where an address depends on a value in memory, the value was read some "
-        f"milliseconds later. {_BLOCKS} {_TOUCHES if with_faults else _NO_TOUCHES}"
+        f"milliseconds later. {_BLOCKS} {touches if with_faults else _NO_TOUCHES}"
     ]
     if without_access:
         share = share_text(without_access / (samples + without_access))

@@ -12,7 +12,7 @@ import polars as pl
 from numascape.analysis.facts import Facts
 from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
-from numascape.analysis.seen_lines import Overlap, overlap
+from numascape.analysis.seen_lines import Overlap, overlap, overlap_of_layout
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of, sampled_footprint
 from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
@@ -28,6 +28,7 @@ from numascape.findings.sampled_use import SampledUse, in_blocks, sampled_use
 from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage, reading_stage
 from numascape.findings.thresholds import (
+    MAX_LINE_OVERLAP,
     MAX_REMOTE_SHARE,
     MAX_WRITTEN_SHARE,
     MIN_BYTE_PAIRS,
@@ -39,9 +40,6 @@ from numascape.prediction.computing import computing_ns
 from numascape.quantities import share_of
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.once import kept_with
-
-MEMORY_LINES = "memory_lines"
-"""The column of a trace's accesses with the lines from memory, if they were counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +85,7 @@ class Subject:
     @cached_property
     def judged(self) -> SampledUse | None:
         """How threads divide its pages, judged from samples; None if all accesses were counted."""
-        if not self.run.sampled:
-            return None
-        key = ("sampled use", self.structure)
-        return kept_with(self.run.trace, key, lambda: sampled_use(self.rows, self.own_share))
+        return sampled_use(self.rows, self.own_share) if self.run.sampled else None
 
     @property
     def blocks(self) -> pl.DataFrame:
@@ -203,7 +198,15 @@ class Subject:
     @cached_property
     def overlap(self) -> Overlap:
         """How often samples saw its threads use the same lines, in the work or while filling it."""
+        layout = self.layout_overlap
+        if layout.by_chance >= MIN_LINE_PAIRS and layout.ratio <= MAX_LINE_OVERLAP:
+            return layout
         return overlap(self._seen_lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS)
+
+    @cached_property
+    def layout_overlap(self) -> Overlap:
+        """How often samples saw its threads at the same positions of pages, if sampled."""
+        return Overlap() if self.judged is None else overlap_of_layout(self._seen_lines)
 
     @cached_property
     def overlap_in_phases(self) -> Overlap:

@@ -175,9 +175,9 @@ def record_running(
             options={"event": ",".join(event.name for event in sampled)} if sampled else {},
             unseen=[
                 *_unseen(log, hinting, sampled, with_faults),
-                "The program was already running when the recording started. Earlier first "
-                "touches and allocations are unknown. The heap is shown as one structure, and so "
-                "is all other memory without a name.",
+                "The program was already running when the recording started, so its allocations "
+                "are unknown. The heap is shown as one structure, and so is all other memory "
+                "without a name.",
             ],
         )
     )
@@ -193,10 +193,11 @@ def _unseen(
     """Sentences about what the samples of accesses, or the page faults, do not contain."""
     lost = int(log["lost"])
     if _is_clock(sampled):
-        return unseen_of_clock(samples, int(log["without_access"]), lost, with_faults)
+        without_access = int(log["without_access"])
+        return unseen_of_clock(samples, without_access, lost, with_faults, from_start=False)
     if sampled:
-        return unseen_of_samples(samples, lost)
-    return unseen_of_faults(samples, int(log["hinting_counted"]), lost)
+        return unseen_of_samples(samples, lost, from_start=False)
+    return unseen_of_faults(samples, int(log["hinting_counted"]), lost, from_start=False)
 
 
 def _log_of(

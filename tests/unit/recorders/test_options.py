@@ -7,7 +7,7 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host
-from numascape.recording.options import PhaseKind, RecordOptions, record_options
+from numascape.recording.options import PhaseKind, RecorderName, RecordOptions, record_options
 
 CACHE = ModelledCache(1 << 20, 16, 64)
 
@@ -90,6 +90,12 @@ def test_a_trace_tells_what_was_chosen() -> None:
         "cache": {"bytes": 1 << 20, "ways": 16, "line_bytes": 64},
     }
     assert RecordOptions().decided("binary").document()["phases"] == "all"
+
+
+@pytest.mark.parametrize("recorder", ["samples", "faults", "compiled"])
+def test_a_trace_has_no_options_that_its_recorder_does_not_use(recorder: RecorderName) -> None:
+    options = RecordOptions().decided(recorder)
+    assert options.document() == {"phases": "all"}
 
 
 @pytest.mark.parametrize(

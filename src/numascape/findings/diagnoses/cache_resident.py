@@ -7,7 +7,7 @@ from numascape.analysis.ownership import Owner
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.pattern import Pattern
-from numascape.findings.subject import MEMORY_LINES, Subject
+from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
     DEFAULT_CACHE_BYTES,
     MAX_LINES_PER_ACCESS,
@@ -21,6 +21,7 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import bytes_text, percent
+from numascape.trace.counting import has_memory_lines
 
 
 def is_cache_resident(subject: Subject) -> bool:
@@ -37,8 +38,8 @@ def is_cache_resident(subject: Subject) -> bool:
     size, again = subject.footprint.size, subject.footprint.reuse
     if size > DEFAULT_CACHE_BYTES:
         return False
-    if MEMORY_LINES in subject.rows.columns:
-        return int(subject.rows[MEMORY_LINES].sum()) <= MAX_LINES_PER_ACCESS * subject.working
+    if has_memory_lines(subject.rows):
+        return int(subject.rows["memory_lines"].sum()) <= MAX_LINES_PER_ACCESS * subject.working
     if again < MIN_REUSE:
         return False
     hotter = (

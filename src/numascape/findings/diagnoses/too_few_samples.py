@@ -9,7 +9,7 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.parts_in_pages import knows_lines
 from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run, Subject
-from numascape.findings.thresholds import MIN_GAIN
+from numascape.findings.thresholds import MIN_GAIN, MIN_LINE_PAIRS
 from numascape.quantities import counted
 from numascape.trace.counting import FEWEST_SAMPLES, sampling_error
 
@@ -38,7 +38,9 @@ def of_lines(subject: Subject) -> Finding | None:
 
     If samples have no cache lines at all, more samples would not show it.
     """
-    if subject.judged is None or subject.run.trace.seen_lines.is_empty() or knows_lines(subject):
+    if subject.judged is None or subject.run.trace.seen_lines.is_empty():
+        return None
+    if knows_lines(subject) and subject.layout_overlap.by_chance >= MIN_LINE_PAIRS:
         return None
     return _of_structure(
         subject,
