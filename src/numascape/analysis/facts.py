@@ -63,10 +63,14 @@ def per_thread_pages(accesses: pl.DataFrame, phases: int) -> pl.DataFrame:
     return summed_by(accesses, keys, ["reads", "writes"])
 
 
-def structure_facts(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict[int, Facts]:
+def structure_facts(
+    per_thread: pl.DataFrame, first_touch: pl.DataFrame, *, of_known: bool = False
+) -> dict[int, Facts]:
     """Return the facts of every structure that was accessed or touched, by structure id.
 
     ``per_thread`` is what :func:`per_thread_pages` returns, ``first_touch`` the trace's table.
+    ``of_known``: `own_share` is a share of the accesses to pages with a known first touch. If page
+    faults show first touches, they are unknown for most pages of a huge page.
     """
     use = per_thread.lazy().with_columns(accesses=pl.col("reads") + pl.col("writes"))
     first = first_touch.lazy()
@@ -79,7 +83,7 @@ def structure_facts(per_thread: pl.DataFrame, first_touch: pl.DataFrame) -> dict
         _by_page(per_thread, page, bound),
         collected(_by_thread(use), rows),
         collected(_first_touchers(first), rows),
-        _own(per_thread, page, _touchers(first_touch, touched, bound)),
+        _own(per_thread, page, _touchers(first_touch, touched, bound), of_known=of_known),
         collected(_places(first), rows),
     ]
     summary.append(_toucher_accesses(use, summary[2], rows))
@@ -145,10 +149,18 @@ def _touchers(first_touch: pl.DataFrame, page: Ints, bound: int) -> Ints:
     return found
 
 
-def _own(per_thread: pl.DataFrame, page: Ints, touchers: Ints) -> pl.DataFrame:
-    """For each structure, the accesses by the thread that touched the page first."""
+def _own(per_thread: pl.DataFrame, page: Ints, touchers: Ints, *, of_known: bool) -> pl.DataFrame:
+    """For each structure, the accesses by the thread that touched the page first.
+
+    `of_known`: also `touched_total`, the accesses to pages with a known first touch.
+    """
+    accesses = (pl.col("reads") + pl.col("writes")).sum()
     own = per_thread.filter(touchers[page] == per_thread["thread"].to_numpy())
-    return own.group_by("structure").agg(own=(pl.col("reads") + pl.col("writes")).sum())
+    sums = own.group_by("structure").agg(own=accesses)
+    if not of_known:
+        return sums
+    known = per_thread.filter(touchers[page] >= 0).group_by("structure")
+    return known.agg(touched_total=accesses).join(sums, on="structure", how="left").fill_null(0)
 
 
 def _places(first: pl.LazyFrame) -> pl.LazyFrame:
@@ -204,7 +216,7 @@ def _facts(sums: Mapping[str, Any]) -> Facts:
         first_toucher=sums.get("toucher"),
         first_toucher_share=share(sums.get("toucher_pages", 0), touched),
         first_toucher_accesses=share(sums.get("toucher_accesses", 0)),
-        own_share=share(sums.get("own", 0)),
+        own_share=share(sums.get("own", 0), int(sums.get("touched_total", total))),
         place=(sums.get("function", ""), sums.get("file", ""), sums.get("line", 0)),
         others_dominance=sums.get("others_dominance", 0.0),
     )

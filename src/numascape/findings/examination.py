@@ -32,6 +32,7 @@ def examine(
     trace = TraceOfTeams.of(TraceWithKernel.of(TraceOfTouches.of(trace)))
     if facts is None or isinstance(trace, (TraceOfTeams, TraceWithKernel)):
         pages = per_thread_pages(trace.accesses, trace.phases.height)
-        facts = structure_facts(pages, trace.first_touch)
+        sampled = trace.info.recorder.counts == "samples"
+        facts = structure_facts(pages, trace.first_touch, of_known=sampled)
     chosen = machine or trace.info.machine
     return Run(trace, facts, Sources(files), chosen, nodes_of(trace, chosen))

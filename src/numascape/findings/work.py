@@ -26,6 +26,7 @@ from numascape.analysis.facts import Facts, per_thread_pages, structure_facts
 from numascape.analysis.page_numbers import page_numbers, summed_by
 from numascape.analysis.sharing import PAGE
 from numascape.findings.fills import without_fills, without_fills_by_teams
+from numascape.findings.sample_sizes import SAMPLED_PART
 from numascape.findings.thresholds import (
     MAX_PARALLEL_SHARE,
     MAX_PART_OF_PAGES,
@@ -76,7 +77,8 @@ def measured_work(
     rest = [structure for structure in structures if structure not in complete]
     of_rest = pl.col("structure").is_in(rest)
     pages = per_thread_pages(work.filter(of_rest), trace.phases.height)
-    facts = structure_facts(pages, trace.first_touch.filter(of_rest))
+    sampled = trace.info.recorder.counts == "samples"
+    facts = structure_facts(pages, trace.first_touch.filter(of_rest), of_known=sampled)
     return parts, {**facts, **{structure: whole[structure] for structure in complete}}
 
 
@@ -159,6 +161,9 @@ def _overseers(trace: Trace, used: pl.DataFrame) -> pl.DataFrame:
     if candidates.is_empty():
         return candidates.with_columns(thread=pl.lit(0, pl.UInt32))
     used = used.filter(pl.col("structure").is_in(candidates["structure"].implode()))
+    if trace.info.recorder.counts == "samples":
+        # Samples miss many pages that the main thread uses, but hardly any such part of its memory.
+        used = used.with_columns(pl.col("page") // SAMPLED_PART)
     pages = summed_by(used, [*PAGE, "thread"], [])
     number, bound = page_numbers(pages)
     mains = pages.select(is_main).to_series().to_numpy()

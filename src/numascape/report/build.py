@@ -129,7 +129,8 @@ def draft(
     by_phase = _by_phase(trace.accesses, phases)
     first_touch = trace.first_touch.with_columns(phases.positions(trace.first_touch["phase"]))
     per_thread = per_thread_pages(by_phase, len(phases.phases))
-    facts = structure_facts(per_thread, first_touch)
+    sampled = trace.info.recorder.counts == "samples"
+    facts = structure_facts(per_thread, first_touch, of_known=sampled)
     ranked = ranked_structures(trace.structures, facts, lines_of_structures(by_phase))
     shown = _with_limits(ranked.head(limits.structures))
     position = _positions(ranked, limits.structures)

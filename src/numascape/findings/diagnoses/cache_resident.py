@@ -21,7 +21,9 @@ from numascape.findings.thresholds import (
     sureness,
 )
 from numascape.quantities import bytes_text, percent
-from numascape.trace.counting import has_memory_lines
+
+_MEMORY_LINES = "memory_lines"
+"""The column of a trace's accesses with the lines from memory, if they were counted."""
 
 
 def is_cache_resident(subject: Subject) -> bool:
@@ -38,8 +40,8 @@ def is_cache_resident(subject: Subject) -> bool:
     size, again = subject.footprint.size, subject.footprint.reuse
     if size > DEFAULT_CACHE_BYTES:
         return False
-    if has_memory_lines(subject.rows):
-        return int(subject.rows["memory_lines"].sum()) <= MAX_LINES_PER_ACCESS * subject.working
+    if _MEMORY_LINES in subject.rows.columns:
+        return int(subject.rows[_MEMORY_LINES].sum()) <= MAX_LINES_PER_ACCESS * subject.working
     if again < MIN_REUSE:
         return False
     hotter = (
