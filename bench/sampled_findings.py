@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the findings from samples with those of the exact recorder, program by program."""
 
+import subprocess
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
 import numascape
 from bench.tables import ResultTable
 from integration.findings.labelled import Label, as_labels, findings_in, record, sources
+
+console = Console(stderr=True)
 
 UNDECIDED = "too few samples"
 """The kind of a finding that says that samples cannot show what the exact recorder may show."""
@@ -54,24 +59,32 @@ class Compared:
 def compare(
     programs: Path, traces: Path, folder: Path, recorder: str, frequency: int
 ) -> list[Compared]:
-    """Record all programs of a folder with both recorders, and compare their findings."""
+    """Record all programs of a folder with both recorders, and compare their findings.
+
+    A program that cannot be recorded in the time that a recording may take is left out, and named.
+    """
     options = ["--recorder", recorder, "--frequency", str(frequency)]
     exact, sampled = traces / "exact", traces / f"{recorder}-{frequency}"
     exact.mkdir(parents=True, exist_ok=True)
     sampled.mkdir(exist_ok=True)
 
-    def compared(source: Path) -> Compared:
-        by_samples = record(source, programs, sampled, options)
+    def compared(source: Path) -> Compared | None:
+        try:
+            by_samples = record(source, programs, sampled, options)
+            by_counts = record(source, programs, exact)
+        except (RuntimeError, subprocess.TimeoutExpired) as failure:
+            console.print(f"{source.name} is left out: {failure}", markup=False)
+            return None
         totals = numascape.open(by_samples).info.totals
         return Compared(
             source.name,
             totals.reads + totals.writes,
-            as_labels(findings_in(record(source, programs, exact))),
+            as_labels(findings_in(by_counts)),
             as_labels(findings_in(by_samples)),
         )
 
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(compared, sources(folder)))
+        return [one for one in pool.map(compared, sources(folder)) if one is not None]
 
 
 def table_of_samples(results: Sequence[Compared], recorder: str, frequency: int) -> ResultTable:

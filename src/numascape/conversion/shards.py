@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from numascape import _native
 from numascape._native import shard as native
 from numascape.conversion.frame_variables import (
     LocalVariable,
@@ -292,8 +291,8 @@ def _check_same_version(raw: Mapping[str, Any]) -> None:
     missing = [name for name in (*_TABLES, *_OTHERS) if name not in raw]
     if missing:
         raise NumascapeError(
-            f"the native library {_native.__file__} is older than Numascape's Python modules (it "
-            f"does not return {missing[0]!r}): install Numascape again, as you installed it before"
+            "the native library of Numascape (numascape/_native) is older than its Python modules: "
+            f"it does not return {missing[0]!r}. Install Numascape again, as you installed it before"
         )
 
 

@@ -133,7 +133,8 @@ def sampled_use(rows: pl.DataFrame, own_share: float) -> SampledUse:
     fine_span, same = fine
     main = same.error * threads / max(1, threads - 1)
     if _main_share(same.low, threads) >= MIN_DOMINANT_SHARE:
-        return SampledUse(_blocks(pages, fine_span), fine_span, Pattern.SPLIT, main)
+        found = Pattern.SPLIT if _is_split(blocks) else Pattern.UNKNOWN
+        return SampledUse(_blocks(pages, fine_span), fine_span, found, main)
     # Blocks may have several users although pages have one each.
     on_pages = same if fine_span == 1 else of_pages
     if _is_shared(same, on_pages, pages):
@@ -181,6 +182,17 @@ def _main_share(sameness: float, threads: int) -> float:
 def _sameness_of(main: float, threads: int) -> float:
     """The sameness, if the main user has this share and all others use the block alike."""
     return main**2 + (1 - main) ** 2 / (threads - 1)
+
+
+def _is_split(blocks: PageUse) -> bool:
+    """Whether blocks with several samples have one main user each, as pairs of samples show.
+
+    Two samples of a page may depend on each other: a thread stays there for long, or the address of
+    one sample counts for others. Among many samples of a block, few pairs are of this kind.
+    """
+    threads = len(blocks.threads)
+    share = Sameness.of(blocks.counts).high
+    return len(blocks.page) >= 2 * threads and _main_share(share, threads) >= MIN_DOMINANT_SHARE
 
 
 def _is_shared(same: Sameness, on_pages: Sameness, pages: PageUse) -> bool:

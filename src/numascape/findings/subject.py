@@ -120,8 +120,7 @@ class Subject:
     def is_shared_by_all(self) -> bool:
         """Whether all threads share its pages, although some of them may use it less than others.
 
-        An example is a triangle: all threads use the first pages, and only one uses the last ones.
-        If the first toucher of a page does most of the work on it, the pages are local enough.
+        In a triangle, all threads use the first pages, and only one uses the last ones. If the first toucher of a page does most of the work on it, the pages are local enough.
         """
         if self.is_read_across:
             return True

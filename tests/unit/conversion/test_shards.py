@@ -22,5 +22,5 @@ def test_an_older_native_library_is_one_clear_line(
     known: dict[str, Any] = dict.fromkeys((*shards._TABLES, *shards._OTHERS))
     del known["instructions"]
     monkeypatch.setattr(native, "replay", lambda *_: known)
-    with pytest.raises(NumascapeError, match=r"older than .* 'instructions'\): install Numascape"):
+    with pytest.raises(NumascapeError, match=r"older than .* 'instructions'\. Install Numascape"):
         shards._read_shard(tmp_path / "1.shard", [], None)
