@@ -292,7 +292,7 @@ def _check_same_version(raw: Mapping[str, Any]) -> None:
     if missing:
         raise NumascapeError(
             "the native library of Numascape (numascape/_native) is older than its Python modules: "
-            f"it does not return {missing[0]!r}. Install Numascape again, as you installed it before"
+            f"it does not return {missing[0]!r}. Install Numascape again, as you did before"
         )
 
 

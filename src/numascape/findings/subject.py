@@ -44,10 +44,7 @@ from numascape.trace.once import kept_with
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A structure: its `row` in the trace's table, and its facts for the run and for the work.
-
-    `rows` are the accesses that are work; it may be empty.
-    """
+    """A structure: its `row`, facts for the run and for the work, and `rows` of the work (or none)."""
 
     run: Run
     row: dict[str, Any]
@@ -120,7 +117,8 @@ class Subject:
     def is_shared_by_all(self) -> bool:
         """Whether all threads share its pages, although some of them may use it less than others.
 
-        In a triangle, all threads use the first pages, and only one uses the last ones. If the first toucher of a page does most of the work on it, the pages are local enough.
+        In a triangle, all threads use the first pages, and only one uses the last ones. If the
+        first toucher of a page does most of the work on it, the pages are local enough.
         """
         if self.is_read_across:
             return True
