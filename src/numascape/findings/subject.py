@@ -44,7 +44,7 @@ from numascape.trace.once import kept_with
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A structure: its `row`, facts for the run and for the work, and `rows` of the work (or none)."""
+    """A structure: its `row`, its facts for the run and for the work, and the `rows` of work."""
 
     run: Run
     row: dict[str, Any]
