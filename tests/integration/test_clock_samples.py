@@ -106,11 +106,11 @@ def test_samples_show_whether_threads_share_the_words_of_pages(record: Any, exam
     recording = record(examples / "matmul", "-n", "512", "naive", **options)
     run = examine(recording.trace)
     by_name = {subject.name: subject for subject in run.subjects}
-    assert by_name["A"].layout_overlap.ratio > MIN_LINE_OVERLAP
-    assert by_name["B"].layout_overlap.seen == 0
+    assert by_name["A"].seen.layout_overlap.ratio > MIN_LINE_OVERLAP
+    assert by_name["B"].seen.layout_overlap.seen == 0
     said = {one.name: one.kind for one in findings_of(run) if one.name in "AB"}
-    assert said["B"] is Kind.PAGE_FALSE_SHARING
     # With a busy machine's few samples, it may be unknown whether parts differ from page to page.
+    assert said["B"] in (Kind.PAGE_FALSE_SHARING, Kind.TOO_FEW_SAMPLES)
     assert said["A"] in (Kind.SHARED_READ_MOSTLY, Kind.TOO_FEW_SAMPLES)
 
 

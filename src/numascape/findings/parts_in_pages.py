@@ -17,7 +17,7 @@ from numascape.findings.thresholds import MAX_LINE_OVERLAP, MIN_LINE_OVERLAP, MI
 
 def knows_lines(subject: Subject) -> bool:
     """Whether samples show if threads share its cache lines."""
-    return subject.overlap.by_chance >= MIN_LINE_PAIRS
+    return subject.seen.overlap.by_chance >= MIN_LINE_PAIRS
 
 
 def has_own_lines(subject: Subject) -> bool:
@@ -25,7 +25,7 @@ def has_own_lines(subject: Subject) -> bool:
 
     If a thread takes any next part when it is free, this is so until the work is repeated.
     """
-    if not knows_lines(subject) or subject.overlap.ratio > MAX_LINE_OVERLAP:
+    if not knows_lines(subject) or subject.seen.overlap.ratio > MAX_LINE_OVERLAP:
         return False
     schedule = subject.schedule
     return not subject.in_tasks and (schedule is None or not schedule.is_dynamic)
@@ -33,12 +33,12 @@ def has_own_lines(subject: Subject) -> bool:
 
 def are_divided_differently(subject: Subject) -> bool:
     """Whether each thread has its own lines in each phase, but other ones in other phases."""
-    within = subject.overlap_in_phases
+    within = subject.seen.overlap_in_phases
     return (
         within.by_chance >= MIN_LINE_PAIRS
         and within.ratio <= MAX_LINE_OVERLAP
         and knows_lines(subject)
-        and subject.overlap.ratio >= MIN_LINE_OVERLAP
+        and subject.seen.overlap.ratio >= MIN_LINE_OVERLAP
     )
 
 
@@ -50,7 +50,7 @@ def has_regular_parts(subject: Subject) -> bool:
     """
     if subject.pattern is not Pattern.SHARED:
         return False
-    if knows_lines(subject) and subject.overlap.ratio >= MIN_LINE_OVERLAP:
+    if knows_lines(subject) and subject.seen.overlap.ratio >= MIN_LINE_OVERLAP:
         return False
     written = page_use(subject.blocks.with_columns(reads=pl.lit(0, pl.UInt64)))
     return (

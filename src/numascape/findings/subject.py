@@ -12,7 +12,6 @@ import polars as pl
 from numascape.analysis.facts import Facts
 from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
-from numascape.analysis.seen_lines import Overlap, overlap, overlap_of_layout
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of, sampled_footprint
 from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
@@ -25,15 +24,13 @@ from numascape.findings.pattern import (
 )
 from numascape.findings.run_facts import RunFacts
 from numascape.findings.sampled_use import SampledUse, in_blocks, sampled_use
+from numascape.findings.seen_use import SeenUse
 from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage, reading_stage
 from numascape.findings.thresholds import (
-    MAX_LINE_OVERLAP,
     MAX_REMOTE_SHARE,
     MAX_WRITTEN_SHARE,
-    MIN_BYTE_PAIRS,
     MIN_FOREIGN_SHARE,
-    MIN_LINE_PAIRS,
 )
 from numascape.findings.work import busiest_phase, measured_work
 from numascape.prediction.computing import computing_ns
@@ -193,31 +190,15 @@ class Subject:
         )
 
     @cached_property
-    def overlap(self) -> Overlap:
-        """How often samples saw its threads use the same lines, in the work or while filling it."""
-        layout = self.layout_overlap
-        if layout.by_chance >= MIN_LINE_PAIRS and layout.ratio <= MAX_LINE_OVERLAP:
-            return layout
-        return overlap(self._seen_lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS)
-
-    @cached_property
-    def layout_overlap(self) -> Overlap:
-        """How often samples saw its threads at the same positions of pages, if sampled."""
-        return Overlap() if self.judged is None else overlap_of_layout(self._seen_lines)
-
-    @cached_property
-    def overlap_in_phases(self) -> Overlap:
-        """The same within each phase."""
-        return overlap(self._seen_lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS, in_phases=True)
-
-    @property
-    def _seen_lines(self) -> pl.DataFrame:
+    def seen(self) -> SeenUse:
+        """What samples show of its lines."""
         own = pl.col("structure") == self.structure
-        seen = self.run.trace.seen_lines.filter(own, pl.col("thread").is_in(self.threads))
-        if seen.is_empty():
-            return seen
-        fills = self.run.work_and_fills[1].filter(pl.col("structure") == self.structure)
-        return seen.join(pl.concat([self.rows, fills]), on=["thread", "phase"], how="semi")
+        lines = self.run.trace.seen_lines.filter(own, pl.col("thread").is_in(self.threads))
+        if not lines.is_empty():
+            fills = self.run.work_and_fills[1].filter(own)
+            used = pl.concat([self.rows, fills])
+            lines = lines.join(used, on=["thread", "phase"], how="semi")
+        return SeenUse(lines, self.judged is not None)
 
     @cached_property
     def is_dealt_out(self) -> bool:

@@ -78,8 +78,8 @@ def test_lines_are_compared_in_each_phase_by_itself_and_in_all() -> None:
             pattern.see(s, number, thread, 1, phase=phase)
     pattern.touch(s, page, page // 32, phase=phases[0])
     subject = subject_of(run_of(pattern))
-    assert subject.overlap.seen > 0
-    assert subject.overlap_in_phases.seen == 0
+    assert subject.seen.overlap.seen > 0
+    assert subject.seen.overlap_in_phases.seen == 0
 
 
 @pytest.mark.parametrize(("name", "said"), [("A", False), ("B", True)])

@@ -54,7 +54,7 @@ def test_the_lines_of_the_filling_still_tell_who_uses_which_part() -> None:
             pattern.see(0, 0, thread, 0xFFFF, phase=phase)
     subject = subject_of(run_of(pattern))
     assert set(subject.rows["phase"]) == {2}
-    assert set(subject._seen_lines["phase"]) == {1, 2}
+    assert set(subject.seen.lines["phase"]) == {1, 2}
 
 
 @pytest.mark.parametrize(

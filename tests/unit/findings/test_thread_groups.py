@@ -138,7 +138,7 @@ def test_what_random_threads_look_up_is_not_divided(monkeypatch: pytest.MonkeyPa
         uses_single_entries=True,
         own_instances=False,
         run=SimpleNamespace(trace=trace),
-        overlap=Overlap(),
+        seen=SimpleNamespace(overlap=Overlap()),
     )
     monkeypatch.setattr(shared_written, "has_memory_lines", lambda _: True)
     assert [fix.remedy.value for fix in shared_written._fixes(subject)] == ["interleaved"]

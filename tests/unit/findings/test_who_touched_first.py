@@ -50,7 +50,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
     row = {"kind": "global", "name": "A", "named": True, "file": "/src/a.c", "size": 99}
     found: Any = SimpleNamespace(
         pattern=pattern,
-        overlap=Overlap(),
+        seen=SimpleNamespace(overlap=Overlap()),
         whole=whole,
         run=run,
         row=row | {"function": "", "line": 0, "instances": 1},

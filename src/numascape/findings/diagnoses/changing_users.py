@@ -191,7 +191,7 @@ def _shows_phases(subject: Subject) -> bool:
 
 
 def _other_lines(subject: Subject) -> Finding:
-    within, every = subject.overlap_in_phases, subject.overlap
+    within, every = subject.seen.overlap_in_phases, subject.seen.overlap
     why = (
         "In each phase, each thread uses its own parts of a page. But these parts change from "
         "phase to phase. In the samples of all phases, two threads are in the same cache line "

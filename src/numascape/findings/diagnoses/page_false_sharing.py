@@ -186,7 +186,7 @@ def _in_each_page(subject: Subject) -> Finding:
 
 def _on_own_lines(subject: Subject) -> Finding:
     """Samples hardly ever saw two threads use the same data of a cache line."""
-    overlap = subject.overlap
+    overlap = subject.seen.overlap
     return _by_a_rule(
         subject,
         f"About {subject.use.users_per_page:.1f} threads use each of its pages, but not the same "

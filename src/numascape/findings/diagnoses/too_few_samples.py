@@ -40,7 +40,7 @@ def of_lines(subject: Subject) -> Finding | None:
     """
     if subject.judged is None or subject.run.trace.seen_lines.is_empty():
         return None
-    if knows_lines(subject) and subject.layout_overlap.by_chance >= MIN_LINE_PAIRS:
+    if knows_lines(subject) and subject.seen.layout_overlap.by_chance >= MIN_LINE_PAIRS:
         return None
     return _of_structure(
         subject,
