@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -21,13 +22,15 @@ from numascape.findings import Kind, examine, findings_of
 from numascape.findings.thresholds import MIN_LINE_OVERLAP
 from numascape.installation import installed_file
 from numascape.recorders import running_faults
-from numascape.recorders.sampled_events import events_of_running
+from numascape.recorders.sampled_events import SampledEvent, events_of_running
 from numascape.recording.options import RecordOptions
 
 CPU_MS = 400
 """That each of three threads of the program uses."""
 ADDED = ("left", "right", "target")
 PAGES = 64
+FAULT, SAMPLE = 0, 7
+"""Kinds of entries of a log (replay/fault_log.h)."""
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +185,15 @@ def test_page_faults_are_left_out_where_observing_them_would_cost_much(
     assert len(tables["accesses"]) > 0
     assert tables["first_touch"].is_empty()
     assert any("first touch of each page is unknown" in sentence for sentence in info.unseen)
+
+
+def test_an_event_is_sampled_in_the_group_of_its_leader(tmp_path: Path) -> None:
+    """Newer processors of Intel need such a group. Context switches can lead every group."""
+    helper = str(installed_file("_recorder/numascape-faults"))
+    faults = SampledEvent("page-faults", 1, 2, frequency=0, period=1, leader=3)
+    subprocess.run([helper, tmp_path, "--samples=" + faults.words, "--", "true"], check=True)
+    entries = np.fromfile(tmp_path / "faults", np.uint32, offset=16).reshape(-1, 10)
+    assert (entries[:, 9] == SAMPLE).sum() == (entries[:, 9] == FAULT).sum() > 0
 
 
 def events_of(pid: int) -> int:

@@ -19,20 +19,9 @@
 #include "clock_samples.h"
 #include "fault_log.h"
 #include "sampled_registers.h"
+#include "wanted_event.h"
 
 namespace numascape {
-
-// With the header, this is the default limit of perf_event_mlock_kb per CPU for a user, 516 KiB.
-inline constexpr size_t kRingPages = 128;
-// Several buffers per CPU share this limit. Root has no limit.
-inline constexpr size_t kSmallRingPages = 32;
-inline size_t pages_of_several_rings() {
-    return geteuid() == 0 ? kRingPages : kSmallRingPages;
-}
-
-inline size_t page_bytes() {
-    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
 
 // The sample as `sample_type` below lays it out. If registers are wanted, they follow.
 struct Sample {
@@ -66,25 +55,6 @@ struct NamedEnd {
     uint32_t cpu, reserved;
 };
 
-// Describes the events that the kernel is to report.
-struct Wanted {
-    uint64_t event;   // PERF_COUNT_SW_..., or the configuration of another `type`
-    uint64_t period;  // events, or ns of the clock
-    bool from_exec;
-    bool processes;  // also record forks and executions of programs
-    size_t ring_pages = kRingPages;
-    uint32_t type = PERF_TYPE_SOFTWARE;
-    uint64_t more = 0;       // config1
-    uint32_t precise = 0;    // precise_ip: 2 if the address must be that of the counted instruction
-    uint64_t frequency = 0;  // per second, instead of the period
-    FaultKind kind = FaultKind::kFault;
-    bool with_registers = false;  // with the registers of the program (clock_samples.h)
-    // For the clock of a running process: the period if the kernel permits sampling of its threads,
-    // but not of each CPU.
-    uint64_t period_of_threads = 0;
-    uint32_t only = 0;  // leaves out samples of all processes but this one; 0: none left out
-};
-
 inline constexpr pid_t kAllThreads = -1;
 
 // The events of some threads on one CPU.
@@ -100,6 +70,7 @@ class Ring {
         if (mapped == MAP_FAILED) {
             const int error = errno;
             close(file_);
+            std::for_each(leaders_.begin(), leaders_.end(), close);
             errno = error;
             return;
         }
@@ -115,6 +86,7 @@ class Ring {
     void close_events() {
         munmap(header_, (1 + wanted_.ring_pages) * page_bytes());
         close(file_);
+        std::for_each(leaders_.begin(), leaders_.end(), close);
     }
 
     // Appends all available samples; returns how many faults were lost. `clock` makes accesses of
@@ -194,53 +166,34 @@ class Ring {
         return record;
     }
 
-    int open_event(pid_t thread) const {
-        perf_event_attr attributes{};
-        attributes.type = wanted_.type;
-        attributes.size = sizeof attributes;
-        attributes.config = wanted_.event;
-        attributes.config1 = wanted_.more;
-        attributes.precise_ip = wanted_.precise & 3;
-        attributes.freq = wanted_.frequency != 0;
-        if (wanted_.frequency != 0) {
-            attributes.sample_freq = wanted_.frequency;
-        } else {
-            attributes.sample_period = wanted_.period;
+    // The leader of the group and the event itself; the event has the result.
+    int open_event(pid_t thread) {
+        int leader = -1;
+        if (wanted_.leader != 0) {
+            leader = open_with(leader_of(wanted_), thread, -1);
+            if (leader < 0) {
+                return leader;
+            }
+            leaders_.push_back(leader);
         }
-        attributes.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                                 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
-        if (wanted_.with_registers) {
-            attributes.sample_type |= PERF_SAMPLE_REGS_USER;
-            attributes.sample_regs_user = kWantedRegisters;
-            attributes.exclude_kernel = 1;
-        }
-        attributes.inherit = 1;
-        attributes.task = wanted_.processes;
-        attributes.comm = wanted_.processes;
-        attributes.comm_exec = wanted_.processes;
-        attributes.sample_id_all = 1;
-        attributes.disabled = wanted_.from_exec;
-        attributes.enable_on_exec = wanted_.from_exec;
-        attributes.exclude_hv = 1;
-        attributes.use_clockid = 1;
-        attributes.clockid = CLOCK_REALTIME;
-        attributes.watermark = 1;
-        attributes.wakeup_watermark = static_cast<uint32_t>(wanted_.ring_pages * page_bytes() / 4);
-        const auto open = [&] {
+        return open_with(attributes_of(wanted_), thread, leader);
+    }
+    int open_with(const perf_event_attr& attributes, pid_t thread, int leader) const {
+        const auto open = [&](perf_event_attr wanted) {
             return static_cast<int>(
-                syscall(SYS_perf_event_open, &attributes, thread, cpu_, -1, PERF_FLAG_FD_CLOEXEC));
+                syscall(SYS_perf_event_open, &wanted, thread, cpu_, leader, PERF_FLAG_FD_CLOEXEC));
         };
-        const int file = open();
+        const int file = open(attributes);
         if (file >= 0 || errno != EACCES) {
             return file;
         }
-        attributes.exclude_kernel = 1;  // then the touches of system calls are missing
-        return open();
+        return open(without_kernel(attributes, wanted_));
     }
 
     int cpu_;
     Wanted wanted_;
     int file_ = -1;
+    std::vector<int> leaders_;  // one for each thread, if the event needs a leader
     perf_event_mmap_page* header_ = nullptr;
 };
 

@@ -4,6 +4,7 @@
 // numascape-faults DIRECTORY --clock -- PROGRAM ARGUMENTS...
 // numascape-faults DIRECTORY --samples=EVENTS -- PROGRAM ARGUMENTS...
 // numascape-faults DIRECTORY --pid PID SECONDS [EVENTS [--without-faults]]
+// numascape-faults --try PID EVENTS
 //
 // Runs PROGRAM, or observes process PID for SECONDS (0: until it ends), and writes each page fault
 // of it and of its children to DIRECTORY/faults. Page faults are a software event of the kernel
@@ -11,7 +12,8 @@
 // threads' code addresses, at a fixed period of CPU time, to DIRECTORY/clock. With EVENTS, it also
 // writes samples of accesses (`sampled` below) to DIRECTORY/faults. These events have the addresses
 // of accesses, or they are the clock, from whose registers the addresses follow (clock_samples.h).
-// It ends with the status of PROGRAM.
+// It ends with the status of PROGRAM. With --try, it only opens the events for thread PID, and
+// prints why the kernel cannot open one (status 1).
 //
 // Exit status 125 if the kernel does not permit it (never for the clock: its file is then empty),
 // 126 or 127 if PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.
@@ -218,10 +220,10 @@ class Recording {
         file_.close();
     }
 
-  private:
     // Returns 0, or the error with which the kernel refused an event. Then no event is open.
     int open(const std::vector<pid_t>& threads, const Wanted& wanted) {
         std::vector<Ring> opened;
+        bool is_missing = false;
         for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
             Ring ring(cpu, threads.front(), wanted);
             if (ring.opened()) {
@@ -229,16 +231,23 @@ class Recording {
                     ring.add(threads[i]);
                 }
                 opened.push_back(ring);
+            } else if (errno == ENOENT) {  // this CPU is of another kind, without the event
+                is_missing = true;
             } else if (errno != ENODEV) {  // ENODEV: the CPU is off
                 const int error = errno;
                 std::for_each(opened.begin(), opened.end(), [](Ring& r) { r.close_events(); });
                 return error;
             }
         }
+        if (is_missing && opened.empty()) {
+            return ENOENT;
+        }
         with_registers_ = with_registers_ || wanted.with_registers;
         rings_.insert(rings_.end(), opened.begin(), opened.end());
         return 0;
     }
+
+  private:
     void write_entries() {
         file_.write(reinterpret_cast<const char*>(entries_.data()),
                     static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
@@ -255,9 +264,9 @@ class Recording {
     int poll_ms_ = kClockPollMs;
 };
 
-// Events with the addresses of accesses, in the words TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD,
-// separated by commas; a frequency of 0 means that the period counts. The clock of a running
-// process has another period at the end (Wanted::period_of_threads).
+// Events with the addresses of accesses, in the words
+// TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD:PERIOD_OF_THREADS:FILTER:LEADER, separated by
+// commas; the fields are those of Wanted. A frequency of 0 means that the period counts.
 std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
     std::vector<Wanted> found;
     std::istringstream all(words);
@@ -267,12 +276,10 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
         std::istringstream fields(word);
         char colon = 0;
         fields >> wanted.type >> colon >> wanted.event >> colon >> wanted.more >> colon >>
-            wanted.precise >> colon >> wanted.frequency >> colon >> wanted.period;
+            wanted.precise >> colon >> wanted.frequency >> colon >> wanted.period >> colon >>
+            wanted.period_of_threads >> colon >> wanted.filter >> colon >> wanted.leader;
         if (fields.fail()) {
             fail(kCannotRecord, "not an event: " + word);
-        }
-        if (!(fields >> colon >> wanted.period_of_threads)) {
-            wanted.period_of_threads = 0;
         }
         // The clock's samples have no address.
         wanted.with_registers =
@@ -280,6 +287,19 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
         found.push_back(wanted);
     }
     return found;
+}
+
+// A user without permission for any event learns this from the recording.
+int try_events(pid_t pid, const std::string& events) {
+    Recording recording;
+    for (const Wanted& wanted : sampled(events, false)) {
+        const int error = recording.open({pid}, wanted);
+        if (error != 0 && error != EACCES && error != EPERM) {
+            std::printf("the kernel does not open it: %s\n", std::strerror(error));
+            return 1;
+        }
+    }
+    return 0;
 }
 
 Wanted page_faults(bool from_exec, bool with_samples) {
@@ -371,6 +391,9 @@ int record_program(const std::string& directory, const std::string& what,
 int main(int argc, char** argv) {
     const std::string what = argc > 2 ? argv[2] : "";
     const bool without_faults = argc == 7 && std::string_view(argv[6]) == "--without-faults";
+    if (argc == 4 && std::string_view(argv[1]) == "--try") {
+        return try_events(std::atoi(argv[2]), argv[3]);
+    }
     if (what == "--pid" && (argc == 5 || argc == 6 || without_faults)) {
         error_file = std::string(argv[1]) + "/launch-error";
         return record_running(argv[1], std::atoi(argv[3]), std::atof(argv[4]),
@@ -384,6 +407,7 @@ int main(int argc, char** argv) {
                      "usage: numascape-faults DIRECTORY HOW -- PROGRAM ARGUMENTS...\n"
                      "       numascape-faults DIRECTORY --pid PID SECONDS [EVENTS "
                      "[--without-faults]]\n"
+                     "       numascape-faults --try PID EVENTS\n"
                      "HOW: --faults, --clock, or --samples=EVENTS\n");
         return 2;
     }

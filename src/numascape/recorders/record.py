@@ -77,9 +77,9 @@ def _record_from_outside(
 ) -> RecordOutcome:
     """Record a running process without entering it."""
     # Imported here, because these modules load all that reads samples.
+    from numascape.recorders.event_choice import choose_events
     from numascape.recorders.running_faults import record_running
     from numascape.recorders.running_regions import record_regions
-    from numascape.recorders.sampled_events import events_of_running
     from numascape.trace.write import write_trace
 
     recorder, every = request.options.recorder, request.options.every
@@ -87,7 +87,7 @@ def _record_from_outside(
         progress(f"Looking at the memory of process {pid} with DAMON")
         tables, info = record_regions(pid, program, request.seconds, every)
         return RecordOutcome(target, write_trace(target, tables, info), 0, None)
-    events = events_of_running(request.options) if recorder == "samples" else []
+    events = choose_events(request.options, True, progress) if recorder == "samples" else []
     what = "samples and page faults" if events else "page faults"
     progress(f"Looking at the {what} of process {pid}")
     tables, info = record_running(pid, program, request.seconds, events, every)
@@ -135,7 +135,7 @@ def record_session(
         native_cpu_s = run_natively(request.program)
     if recorder == "samples":
         # The trace says what was sampled.
-        options = dataclasses.replace(options, event=samples.event_of(options))
+        options = dataclasses.replace(options, event=samples.event_of(options, progress))
     session = begin_session(target, program, options, part)
     failure = ""
     shown = place_on_terminal(request.pid) if request.shows_status else None

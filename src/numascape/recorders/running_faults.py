@@ -23,10 +23,10 @@ from numascape.conversion.unseen import unseen_of_clock, unseen_of_faults, unsee
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
+from numascape.recorders.event_choice import is_clock
 from numascape.recorders.process_time import ProcessTime
 from numascape.recorders.sampled_events import SampledEvent
 from numascape.recorders.thread_switches import switches_often
-from numascape.recording.options import TASK_CLOCK
 from numascape.recording.program import executable_of
 from numascape.samples.events import (
     AccessKind,
@@ -137,7 +137,7 @@ def record_running(
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(pid)
     watched.note_changes()
-    with_faults = not (_is_clock(sampled) and switches_often(pid))
+    with_faults = not (is_clock(sampled) and switches_often(pid))
     log = _log_of(watched, seconds, sampled, with_faults)
     events = pl.DataFrame(log["events"]).with_columns(
         page=pl.col("address") // PAGE_BYTES * PAGE_BYTES,
@@ -183,16 +183,12 @@ def record_running(
     )
 
 
-def _is_clock(sampled: Sequence[SampledEvent]) -> bool:
-    return [event.name for event in sampled] == [TASK_CLOCK]
-
-
 def _unseen(
     log: dict[str, Any], samples: int, sampled: Sequence[SampledEvent], with_faults: bool
 ) -> list[str]:
     """Sentences about what the samples of accesses, or the page faults, do not contain."""
     lost = int(log["lost"])
-    if _is_clock(sampled):
+    if is_clock(sampled):
         without_access = int(log["without_access"])
         return unseen_of_clock(samples, without_access, lost, with_faults, from_start=False)
     if sampled:

@@ -12,7 +12,7 @@ computes from these which memory the next instructions access.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -30,13 +30,18 @@ timer at each switch between threads. This is cheap if another timer expires bef
 _NOT_ROUND_NS: Final = 3
 _DEVICES: Final = "sys/bus/event_source/devices"
 # Intel: cores of one kind, or of two. Loads that take some cycles, and stores (PEBS).
-_INTEL: Final = ("cpu", "cpu_core")
-_INTEL_EVENTS: Final = ("mem-loads", "mem-stores")
+_INTEL: Final = ("cpu", "cpu_core", "cpu_atom")
+_LOADS: Final = "mem-loads"
+_INTEL_EVENTS: Final = (_LOADS, "mem-stores")
+# On some cores, loads are sampled only in a group that this event leads.
+_LEADER: Final = "mem-loads-aux"
 # AMD: instructions; those that access memory have addresses (IBS).
 _AMD: Final = "ibs_op"
+# The field that drops samples of the kernel, for users who may not see these (Linux 6.14).
+_AMD_FILTER: Final = "swfilt"
 # From linux/perf_event.h.
 _SOFTWARE, _SOFTWARE_TASK_CLOCK, _SOFTWARE_PAGE_FAULTS = 1, 1, 2
-_PLACE: Final = re.compile(r"(config1?):([0-9]{1,2})(?:-([0-9]{1,2}))?")
+_PLACE: Final = re.compile(r"(config[12]?):([0-9]{1,2})(?:-([0-9]{1,2}))?")
 _LAST_BIT: Final = 63
 _PRECISE: Final = 2  # the address is that of the counted instruction
 
@@ -46,7 +51,8 @@ class SampledEvent:
     """An event for perf_event_open(2); with a `frequency` of 0, each `period`-th is a sample.
 
     With a `period_of_threads`, the clock of each CPU is sampled. If the kernel does not permit
-    this, the clock of each thread is sampled with this other period.
+    this, the clock of each thread is sampled with this other period. `filter` is the bit of config2
+    that drops samples of the kernel; `leader` is the config of the event that must lead its group.
     """
 
     name: str
@@ -57,14 +63,13 @@ class SampledEvent:
     frequency: int = FREQUENCY
     period: int = 0
     period_of_threads: int = 0
+    filter: int = 0
+    leader: int = 0
 
     @property
     def words(self) -> str:
         """The argument for numascape-faults."""
-        numbers = [self.kind, self.config, self.config1, self.precise, self.frequency, self.period]
-        if self.period_of_threads:
-            numbers.append(self.period_of_threads)
-        return ":".join(map(str, numbers))
+        return ":".join(str(value) for value in astuple(self)[1:])
 
 
 def hardware_events(root: Path = Path("/")) -> list[SampledEvent]:
@@ -78,7 +83,9 @@ def hardware_events(root: Path = Path("/")) -> list[SampledEvent]:
     ]
     kind = _number(devices / _AMD / "type")
     if kind is not None:
-        found.append(SampledEvent(_AMD, kind, 0))
+        # A device without this field needs no mask.
+        dropping = _masks(devices / _AMD, _AMD_FILTER) or {}
+        found.append(SampledEvent(_AMD, kind, 0, filter=dropping.get("config2", 0)))
     return found
 
 
@@ -128,12 +135,29 @@ def _period(frequency: int) -> int:
 
 def _named(device: Path, name: str) -> SampledEvent | None:
     """An event that the kernel describes as `event=0xcd,umask=0x1,ldlat=3`."""
-    kind = _number(device / "type")
-    text = _text(device / "events" / name)
-    if kind is None or text is None:
+    kind, masks = _number(device / "type"), _described(device, name)
+    leader = _described(device, _LEADER) if name == _LOADS else None
+    if kind is None or masks is None:
         return None
-    configs = {"config": 0, "config1": 0}
-    for word in text.strip().split(","):
+    return SampledEvent(
+        name,
+        kind,
+        masks.get("config", 0),
+        masks.get("config1", 0),
+        _PRECISE,
+        leader=(leader or {}).get("config", 0),
+    )
+
+
+def _described(device: Path, name: str) -> dict[str, int] | None:
+    text = _text(device / "events" / name)
+    return None if text is None else _masks(device, text.strip())
+
+
+def _masks(device: Path, description: str) -> dict[str, int] | None:
+    """The bits that the fields of a description set, by register; None if it is not understood."""
+    masks: dict[str, int] = {}
+    for word in description.split(","):
         field, _, value = word.partition("=")
         place = _PLACE.fullmatch((_text(device / "format" / field) or "").strip())
         if place is None or not re.fullmatch(r"0x[0-9a-f]{1,16}|[0-9]{1,18}|", value):
@@ -142,8 +166,8 @@ def _named(device: Path, name: str) -> SampledEvent | None:
         bits = int(value, 0) if value else 1  # a field alone is set
         if bits >> max(0, last + 1 - first) or last > _LAST_BIT:
             return None
-        configs[place[1]] |= bits << first
-    return SampledEvent(name, kind, configs["config"], configs["config1"], _PRECISE)
+        masks[place[1]] = masks.get(place[1], 0) | bits << first
+    return masks
 
 
 def _number(path: Path) -> int | None:

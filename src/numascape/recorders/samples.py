@@ -9,19 +9,23 @@ first touches are exact.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from numascape.recorders.event_choice import choose_events, is_clock
 from numascape.recorders.faults import run_with_events
 from numascape.recorders.sampled_events import chosen_events
 from numascape.recording.options import TASK_CLOCK, RecordOptions
 from numascape.recording.session import Ended, Session
 
 
-def event_of(options: RecordOptions) -> str | None:
+def event_of(options: RecordOptions, say: Callable[[str], None]) -> str | None:
     """The event that is sampled; None: all events of this processor.
 
-    Raises NumascapeError if there is no event of this name.
+    `say` gets the reason if the processor's events cannot be opened. Raises NumascapeError if there
+    is no event of this name.
     """
-    events = chosen_events(options)
-    return TASK_CLOCK if [event.name for event in events] == [TASK_CLOCK] else options.event
+    events = choose_events(options, False, say)
+    return TASK_CLOCK if is_clock(events) else options.event
 
 
 def run(session: Session) -> Ended:
