@@ -9,6 +9,9 @@ import polars as pl
 import pytest
 
 from integration.conftest import PROGRAMS, Recording, make
+from numascape.analysis.run_description import describe_run
+from numascape.findings.examination import examine
+from numascape.findings.reading import reading_of
 from numascape.report import from_trace
 
 # The program's own structures; all others belong to libraries. memset fills `sums` first. One
@@ -113,6 +116,13 @@ def test_samples_have_the_names_of_variables_and_of_the_heap(plain: Path, record
     trace = recording.trace
     assert (trace.info.recorder.name, trace.info.recorder.counts) == ("samples", "samples")
     binary = record(plain / "parity_c", "parallel", recorder="binary")
+    description = " ".join(describe_run(trace))
+    assert "page faults by " in description
+    assert "not shares of the accesses" in description
+    assert "within" not in description
+    (table,) = trace.structures.filter(pl.col("name") == "table")["structure"]
+    reading = reading_of(examine(trace), table, [])
+    assert "32 page faults, which do not show how much it is used" in reading.see[0]
     assert sizes(recording, NAMED["parity_c"]) == sizes(binary, NAMED["parity_c"])
     for name in NAMED["parity_c"]:
         own = trace.structures.filter(pl.col("name") == name).select("structure")

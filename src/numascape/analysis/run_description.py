@@ -7,7 +7,7 @@ import shlex
 
 from numascape.analysis.name_shares import NameShares, name_shares
 from numascape.quantities import count_text, counted, share_text
-from numascape.trace.counting import sampling_error
+from numascape.trace.counting import samples_are_faults, sampling_error
 from numascape.trace.info import Times, TraceInfo
 from numascape.trace.trace import Trace
 
@@ -51,6 +51,12 @@ def _describe_counts(trace: Trace, names: NameShares) -> str:
     threads, pages = counted(totals.threads, "thread"), counted(totals.pages, "page")
     if recorder.counts == "first touches":
         return f"{threads} touched {pages} first, {names.text()}; later accesses are not recorded"
+    if samples_are_faults(recorder):
+        return (
+            f"{counted(totals.reads + totals.writes, 'page fault')} by {threads} on {pages}, "
+            f"{names.text()}; a page fault is the first access to a page, or a later one for which "
+            "the kernel must act: these are not shares of the accesses"
+        )
     if recorder.counts == "samples":
         samples = totals.reads + totals.writes
         who = f"by {threads} " if recorder.by_thread else ""

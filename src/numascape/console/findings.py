@@ -20,7 +20,7 @@ from numascape.findings.wording import number_text, threads_text
 from numascape.machine.description import Machine
 from numascape.quantities import counted, percent
 from numascape.terminal import printable
-from numascape.trace.counting import only_touches
+from numascape.trace.counting import only_touches, samples_are_faults
 
 _NAMES = 4
 _MAX_FINDINGS = 3
@@ -127,8 +127,7 @@ def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
         soft_wrap=True,
     )
     if run.trace.info.recorder.counts == "samples":
-        samples = counted(run.accesses, "sample")
-        console.print(f"based on {samples} of accesses, so every share is an estimate")
+        console.print(_basis(run))
     if to_do:
         noun = "finding" if len(to_do) == 1 else "findings"
         order = "most pages first" if only_touches(run.trace) else "largest gain first"
@@ -188,3 +187,11 @@ def _names(group: Group) -> str:
             names.append(finding.name)
     shown = ", ".join(name(one) for one in names[:_NAMES])
     return shown + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+
+
+def _basis(run: Run) -> str:
+    """What the counts of a trace of samples are."""
+    if samples_are_faults(run.trace.info.recorder):
+        faults = counted(run.accesses, "page fault")
+        return f"based on {faults}, which do not show how much the memory is used afterwards"
+    return f"based on {counted(run.accesses, 'sample')} of accesses, so every share is an estimate"

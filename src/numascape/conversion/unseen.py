@@ -9,6 +9,7 @@ from numascape.conversion.uncounted import describe_uncounted
 from numascape.quantities import share_text
 from numascape.recording.options import TASK_CLOCK
 from numascape.trace.counting import counts_of_faults
+from numascape.trace.info import PAGE_FAULTS
 
 # The meaning of each flag of a shard for the reader, in the order of the sentences.
 _OF_FLAGS = (
@@ -124,6 +125,16 @@ def unseen_of_samples(samples: int, lost: int, *, from_start: bool = True) -> li
     return [*sentences, *_lost_events(lost)]
 
 
+def unseen_of_page_faults(faults: int, lost: int) -> list[str]:
+    """Describe what `faults` as the only samples do not contain; `lost` events are missing."""
+    sentences = [
+        f"Only page faults were recorded ({faults}), each as one read: the first access to a page, "
+        "or a later one for which the kernel must act. All other accesses are missing, so the "
+        f"counts do not show how much a page is used. {_BLOCKS} {_TOUCHES}"
+    ]
+    return [*sentences, *_lost_events(lost)]
+
+
 def unseen_of_clock(
     samples: int,
     without_access: int,
@@ -181,11 +192,12 @@ def not_seen(
         lost = max((shard.lost_faults for shard in shards), default=0)
         samples = sum(len(shard.hinting) for shard in shards)
         without = sum(shard.without_access for shard in shards)
-        sentences += (
-            unseen_of_clock(samples, without, lost)
-            if event == TASK_CLOCK
-            else unseen_of_samples(samples, lost)
-        )
+        if event == TASK_CLOCK:
+            sentences += unseen_of_clock(samples, without, lost)
+        elif event == PAGE_FAULTS:
+            sentences += unseen_of_page_faults(samples, lost)
+        else:
+            sentences += unseen_of_samples(samples, lost)
     if recorder == "faults":
         counted = max((shard.hinting_counted for shard in shards), default=0)
         lost = max((shard.lost_faults for shard in shards), default=0)

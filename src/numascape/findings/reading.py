@@ -15,7 +15,7 @@ from numascape.findings.sample_sizes import MIN_SAMPLES_OF_STRUCTURE
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_FOREIGN_SHARE, MIN_STRUCTURE_SHARE
 from numascape.quantities import counted, percent, share_of
-from numascape.trace.counting import knows_threads, structure_error
+from numascape.trace.counting import knows_threads, samples_are_faults, structure_error
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
         placed = run.pages_by_node.get(structure, {})
         return Reading(*read_first_touches(facts, run.owners[structure], placed))
     if counts == "samples":
-        error = percent(structure_error(run.trace, structure))
-        note = f"Estimated from {counted(facts.accesses, 'sample')}: its shares are within {error}."
+        note = _how_exact(run, structure, facts.accesses)
         if not knows_threads(run.trace):
             return Reading((note, "Which threads use it is not known."), (), "")
         subject = run.subject(structure)
@@ -55,6 +54,14 @@ def reading_of(run: Run, structure: int, found: Sequence[Finding]) -> Reading:
         reading = _read(run, structure, facts, found)
         return replace(reading, see=(note, *reading.see))
     return _read(run, structure, facts, found)
+
+
+def _how_exact(run: Run, structure: int, samples: int) -> str:
+    if samples_are_faults(run.trace.info.recorder):
+        faults = counted(samples, "page fault")
+        return f"Counted: {faults}, which do not show how much it is used afterwards."
+    error = percent(structure_error(run.trace, structure))
+    return f"Estimated from {counted(samples, 'sample')}: its shares are within {error}."
 
 
 def _read(run: Run, structure: int, facts: Facts, found: Sequence[Finding]) -> Reading:

@@ -19,7 +19,12 @@ import numpy as np
 import polars as pl
 
 from numascape._native import shard as native
-from numascape.conversion.unseen import unseen_of_clock, unseen_of_faults, unseen_of_samples
+from numascape.conversion.unseen import (
+    unseen_of_clock,
+    unseen_of_faults,
+    unseen_of_page_faults,
+    unseen_of_samples,
+)
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.machine.sources import read_host
@@ -42,7 +47,7 @@ from numascape.signals import signals_passed_on
 from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.host import this_host
-from numascape.trace.info import TraceInfo
+from numascape.trace.info import PAGE_FAULTS, TraceInfo
 
 _INTERVAL_S = 0.05
 # The share of a CPU for reading mappings and threads, because a process may have very many.
@@ -191,6 +196,8 @@ def _unseen(
     if is_clock(sampled):
         without_access = int(log["without_access"])
         return unseen_of_clock(samples, without_access, lost, with_faults, from_start=False)
+    if [event.name for event in sampled] == [PAGE_FAULTS]:
+        return unseen_of_page_faults(samples, lost)
     if sampled:
         return unseen_of_samples(samples, lost, from_start=False)
     return unseen_of_faults(samples, int(log["hinting_counted"]), lost, from_start=False)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from numascape.errors import NumascapeError
-from numascape.recording.options import PAGE_FAULTS, TASK_CLOCK, RecordOptions
+from numascape.recording.options import TASK_CLOCK, RecordOptions
+from numascape.trace.info import PAGE_FAULTS
 
 FREQUENCY: Final = 1000
 """Samples per second, CPU and event, unless asked for. A sample costs some microseconds."""

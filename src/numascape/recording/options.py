@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypedDict
 from numascape.errors import NumascapeError
 from numascape.recording.modelled_cache import ModelledCache, cache_of_this_host, parse_cache
 from numascape.recording.option_fields import option, values_of
+from numascape.trace.info import PAGE_FAULTS
 
 RecorderName = Literal["binary", "compiled", "faults", "samples", "damon"]
 PhaseKind = Literal["all", "regions", "marks", "none"]
@@ -22,8 +23,6 @@ _HIGHEST_FREQUENCY: Final = 20_000
 TASK_CLOCK: Final = "task-clock"
 """The name that perf gives to the CPU time of a thread: an event of every machine."""
 
-
-PAGE_FAULTS: Final = "page-faults"
 
 _OF_BINARY: Final = ("stack", "source_lines", "traffic")
 """Options that only the binary recorder uses; `cache` needs `traffic`."""

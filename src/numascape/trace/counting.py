@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.errors import NumascapeError
-from numascape.trace.info import Counts, Recorder
+from numascape.trace.info import PAGE_FAULTS, Counts, Recorder
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 from numascape.trace.trace import Trace
 
@@ -61,6 +61,11 @@ def count_moments(times_ns: pl.Series) -> int:
 def counts_of_faults(hinting: int) -> Counts:
     """The kind of counts of a recording of page faults, with this many hinting faults."""
     return "samples" if hinting >= FEWEST_SAMPLES else "first touches"
+
+
+def samples_are_faults(recorder: Recorder) -> bool:
+    """Whether the samples are all page faults, which do not show how much a page is used."""
+    return recorder.counts == "samples" and recorder.options.get("event") == PAGE_FAULTS
 
 
 def only_touches(trace: Trace) -> bool:

@@ -35,6 +35,9 @@ Fraction = Annotated[float, Bounds(ge=0, le=1)]
 
 Counts = Literal["accesses", "first touches", "samples"]
 
+PAGE_FAULTS: Final = "page-faults"
+"""An event of the samples recorder: the kernel reports each page fault, not some accesses."""
+
 RankText = Annotated[str, Bounds(max_length=2000)]
 """A list of ranks such as `0,7,100-107`."""
 

@@ -190,7 +190,7 @@ export interface Run {
     version?: string;
     /** `memory lines`: this page has converted the report to them; Python never writes it. */
     counts?: "accesses" | "first touches" | "samples" | "memory lines";
-    options?: { cache?: { bytes: number; ways: number; line_bytes: number } };
+    options?: { cache?: { bytes: number; ways: number; line_bytes: number }; event?: string };
     /** The number of moments at which samples were taken; 0 or missing: one sample at a time. */
     moments?: number;
     /** False: it is unknown which threads made the accesses. One thread stands for all. */

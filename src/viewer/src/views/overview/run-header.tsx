@@ -62,6 +62,14 @@ const MEANING: Record<Counting, string> = {
     "This recording has samples: a small part of all accesses, each with its page and thread. Shares are estimates. Fewer samples mean a larger error. A page without a sample may have been used.",
 };
 
+const MEANING_OF_FAULTS =
+  "This recording has page faults, each as one read: the first access to a page, or a later one for which the kernel must act. They do not show how much a page is used.";
+
+function meaning(run: Run) {
+  const isOfFaults = counting(run) === "samples" && run.recorder.options?.event === "page-faults";
+  return isOfFaults ? MEANING_OF_FAULTS : MEANING[counting(run)];
+}
+
 /** Shows what was recorded, where, and what the recorder could not see. */
 export function RunFacts({ report }: { report: Report }) {
   const { run, threads } = report;
@@ -84,9 +92,7 @@ export function RunFacts({ report }: { report: Report }) {
         </Fact>
         <Fact name={<Term of="named">Named in the source</Term>}>{names(run)}</Fact>
       </dl>
-      {MEANING[counting(run)] && knowsThreads(run) && (
-        <p class="prose counting">{MEANING[counting(run)]}</p>
-      )}
+      {meaning(run) && knowsThreads(run) && <p class="prose counting">{meaning(run)}</p>}
       {run.not_judged && (
         <p class="prose not-judged">
           <Sentence text={run.not_judged} />
