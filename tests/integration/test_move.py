@@ -67,6 +67,24 @@ def test_threads_are_bound_and_released(
     assert (tmp_path / f"living-{living.pid}-2.undo").exists()
 
 
+def test_an_existing_file_is_not_replaced(
+    numascape: Numascape, living: Living, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.undo"
+    path.write_text("thesis")
+    words = ("move", "--pid", living.pid, "--policy", "bind:0", "--threads", "-o", path)
+    status, output, errors = numascape(*words)
+    assert (status, output) == (2, "")
+    assert f"{path} exists, and is no undo file: name another file with -o" in errors
+    assert path.read_text() == "thesis"
+    path.unlink()
+    assert numascape(*words)[0] == 0
+    content = path.read_bytes()
+    status, _, errors = numascape(*words)
+    assert (status, path.read_bytes()) == (2, content)
+    assert f"can still undo an earlier move of process {living.pid} (living)" in errors
+
+
 def test_a_dry_run_writes_nothing(
     numascape: Numascape, living: Living, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

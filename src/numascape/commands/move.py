@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,13 +115,14 @@ def move(
     scope = Scope(tuple(structure or ()), file, tensor, threads)
     _check(pid, policy, plan, undo, scope)
     _check_scope(scope, policy)
-    with _wanted(pid, policy, plan, undo, scope, shared) as wanted:
+    with _wanted(pid, policy, plan, undo, scope, shared) as found:
+        wanted = replace(found, shared=shared or found.shared)
         if dry_run:
             _print_plan(wanted, as_json)
             return
         if undo is None and wanted.can_be_undone and (wanted.pages.sets or wanted.threads):
             _write_undo(wanted, output)
-        account, results = _move_and_account(wanted, rate, shared, quiet)
+        account, results = _move_and_account(wanted, rate, quiet)
     _print_account(wanted, account, results, as_json)
     if account.ending == "interrupted":
         raise typer.Exit(130)
@@ -202,7 +204,7 @@ def _write_undo(wanted: Move, output: Path | None) -> None:
 
 
 def _move_and_account(
-    wanted: Move, rate: float | None, shared: bool, quiet: bool
+    wanted: Move, rate: float | None, quiet: bool
 ) -> tuple[Account, ThreadResults | None]:
     from numascape.live.execution import apply_move
     from numascape.signals import signals_noted
@@ -211,7 +213,6 @@ def _move_and_account(
         return apply_move(
             wanted,
             None if rate is None else rate * 1e6,
-            shared,
             lambda: noted.came,
             lambda done: show("moving", done, wanted.pages.total),
         )

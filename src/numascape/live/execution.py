@@ -11,16 +11,19 @@ from numascape.errors import NumascapeError
 from numascape.live.affinity import ThreadResults, move_threads
 from numascape.live.moving import Account, Pace, move_pages
 from numascape.live.plans import Move
-from numascape.live.undo import write_undo
+from numascape.live.undo import check_replaceable, write_undo
 
 
 def save_undo(move: Move, output: Path | None) -> Path:
     """Write the undo file of a move to `output`, or to NAME-PID.undo; the file's path.
 
-    Raises OSError, and NumascapeError if all such names are taken.
+    Raises OSError, and NumascapeError if all such names are taken, or if `output` exists and may
+    not be replaced.
     """
+    if output is not None:
+        check_replaceable(output)
     path = output or _free_name(move)
-    write_undo(path, move.target, move.pages.sets, move.threads)
+    write_undo(path, move.target, move.pages.sets, move.threads, move.shared)
     return path
 
 
@@ -37,7 +40,6 @@ def _free_name(move: Move) -> Path:
 def apply_move(
     move: Move,
     bytes_per_s: float | None,
-    shared: bool,
     is_stopped: Callable[[], bool],
     shows: Callable[[int], None],
 ) -> tuple[Account, ThreadResults | None]:
@@ -53,7 +55,7 @@ def apply_move(
         shows(done)
 
     pace = Pace(bytes_per_s, is_stopped, add)
-    account = move_pages(move.target, move.pages.sets, pace, shared)
+    account = move_pages(move.target, move.pages.sets, pace, move.shared)
     results = None
     if move.threads:
         results = move_threads(move.target, move.threads, is_stopped, move.binds_all)

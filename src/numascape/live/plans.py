@@ -43,6 +43,7 @@ class Move:
 
     `binds_all`: `threads` has all threads that the process had.
     `file`: the pages are those of a file's page cache, which this process maps for the move.
+    `shared`: pages that other processes map are to be moved, too.
     `owner`: the pages are a whole segment of that process' shared memory, mapped in the same way.
     """
 
@@ -53,6 +54,7 @@ class Move:
     file: Path | None = None
     owner: TargetProcess | None = None
     binds_all: bool = False
+    shared: bool = False
 
     @property
     def subject(self) -> str:
@@ -101,14 +103,14 @@ def move_by_plan(target: TargetProcess, plan: Plan, threads_too: bool) -> Move:
         check_nodes(policy.nodes, usable)
     moved, unmet = by_plan(threads, plan) if threads_too else ([], [])
     move = _move(target, mappings, selection, moved)
-    return Move(move.target, move.pages, move.threads, (*move.unmet, *unmet))
+    return replace(move, unmet=(*move.unmet, *unmet))
 
 
 def move_back(undo: Undo) -> Move:
     """The move that puts pages and threads back to where they were. Raises NumascapeError."""
     mappings = read_mappings(undo.target, with_policies=False)
     sets = as_now(undo.target, still_there(undo.sets, mappings))
-    return Move(undo.target, PagesToMove(tuple(sets), 0), undo.threads)
+    return Move(undo.target, PagesToMove(tuple(sets), 0), undo.threads, shared=undo.shared)
 
 
 def _mappings_and_threads(target: TargetProcess) -> tuple[list[Mapping], list[Thread]]:

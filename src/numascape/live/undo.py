@@ -67,6 +67,7 @@ class _Header:
     boot: Annotated[str, Field(max_length=100)]
     ranges: Annotated[list[_Range], Field(max_length=_MAX_ITEMS)]
     threads: Annotated[list[_Thread], Field(max_length=_MAX_ITEMS)]
+    shared: bool = False
 
 
 _HEADER: Final = TypeAdapter(_Header)
@@ -74,17 +75,28 @@ _HEADER: Final = TypeAdapter(_Header)
 
 @dataclass(frozen=True)
 class Undo:
-    """The content of an undo file: the process, its pages with their former nodes, its threads."""
+    """The content of an undo file: the process, its pages with their former nodes, its threads.
+
+    `shared`: pages that other processes map were moved, too.
+    """
 
     target: TargetProcess
     sets: tuple[PageSet, ...]
     threads: tuple[ThreadMove, ...]
+    shared: bool = False
 
 
 def write_undo(
-    path: Path, target: TargetProcess, sets: Sequence[PageSet], threads: Sequence[ThreadMove]
+    path: Path,
+    target: TargetProcess,
+    sets: Sequence[PageSet],
+    threads: Sequence[ThreadMove],
+    shared: bool = False,
 ) -> None:
-    """Write what would undo the move of these pages and threads. Raises OSError."""
+    """Write what would undo the move of these pages and threads. Raises OSError.
+
+    `shared`: pages that other processes map are moved, too.
+    """
     ranges, streams = [], []
     for pages in sets:
         stream = _stream(pages)
@@ -102,7 +114,7 @@ def write_undo(
         )
     moved = [_Thread(one.tid, _text(one.name), one.started, list(one.before)) for one in threads]
     header = _Header(
-        target.pid, _text(target.name), target.started, _boot(target.root), ranges, moved
+        target.pid, _text(target.name), target.started, _boot(target.root), ranges, moved, shared
     )
     text = json.dumps(asdict(header)).encode()
     with replacing_file(path) as beside, beside.open("wb") as file:
@@ -134,8 +146,8 @@ def read_undo(path: Path, root: Path = Path("/")) -> Undo:
     try:
         with path.open("rb") as file:
             header = _header(file, path)
-            target = target_of(header.pid, root)
-            if header.boot != _boot(root) or target is None or target.started != header.started:
+            target = _still_running(header, root)
+            if target is None:
                 raise NumascapeError(
                     f"{path} is for process {header.pid} ({header.name[:40]!r}), which has ended: "
                     "there is nothing to undo"
@@ -148,7 +160,34 @@ def read_undo(path: Path, root: Path = Path("/")) -> Undo:
         for one in header.threads
         if one.cpus
     )
-    return Undo(target, sets, threads)
+    return Undo(target, sets, threads, header.shared)
+
+
+def _still_running(header: _Header, root: Path) -> TargetProcess | None:
+    """The process of an undo file; None if it has ended, and also after a start of the system."""
+    target = target_of(header.pid, root)
+    same = target is not None and target.started == header.started
+    return target if same and header.boot == _boot(root) else None
+
+
+def check_replaceable(path: Path, root: Path = Path("/")) -> None:
+    """Raise NumascapeError if `path` exists and may not be replaced by an undo file.
+
+    An undo file may be replaced when its process has ended, because it can then undo nothing. A
+    device or a pipe is never replaced.
+    """
+    if not path.is_file() and not path.is_dir():
+        return
+    other = "name another file with -o"
+    try:
+        with path.open("rb") as file:
+            header = _header(file, path)
+    except OSError as error:
+        raise NumascapeError(f"{path} exists ({error.strerror}): {other}") from error
+    except NumascapeError as error:
+        raise NumascapeError(f"{path} exists, and is no undo file: {other}") from error
+    if (target := _still_running(header, root)) is not None:
+        raise NumascapeError(f"{path} can still undo an earlier move of {target}: {other}")
 
 
 def _header(file: BinaryIO, path: Path) -> _Header:

@@ -127,7 +127,7 @@ def apply(request: Request, effects: Effects, outcome: Outcome) -> Iterator[Outc
     With a metric, `outcome` has what was measured before.
     """
     assert outcome.advice is not None
-    move = outcome.advice.move
+    move = replace(outcome.advice.move, shared=request.shared)
     path = save_undo(move, request.undo)
     effects.say(f"wrote {path}; `numascape move --undo` moves everything back with it")
     done = _apply(request, effects, move)
@@ -174,7 +174,7 @@ def _apply(request: Request, effects: Effects, move: Move) -> Done:
     def shows(size: int) -> None:
         effects.shows(move, size)
 
-    return Done(*apply_move(move, request.rate, request.shared, effects.is_stopped, shows))
+    return Done(*apply_move(move, request.rate, effects.is_stopped, shows))
 
 
 def _observed(request: Request, effects: Effects, name: str) -> Trace:

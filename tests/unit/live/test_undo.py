@@ -16,7 +16,7 @@ from numascape.live.affinity import ThreadMove
 from numascape.live.mappings import Mapping
 from numascape.live.page_sets import PageSet
 from numascape.live.targets import TargetProcess
-from numascape.live.undo import read_undo, still_there, write_undo
+from numascape.live.undo import check_replaceable, read_undo, still_there, write_undo
 from unit.live.conftest import PID, STARTED, stat_line
 
 PAGE = 4096
@@ -33,7 +33,8 @@ def page_set(path: str = "", inode: int = 0) -> PageSet:
 @pytest.fixture
 def written(target: TargetProcess, tmp_path: Path) -> Path:
     path = tmp_path / "a.undo"
-    write_undo(path, target, [page_set()], [ThreadMove(PID, "server", STARTED, (0, 3), (1,))])
+    threads = [ThreadMove(PID, "server", STARTED, (0, 3), (1,))]
+    write_undo(path, target, [page_set()], threads, shared=True)
     return path
 
 
@@ -42,6 +43,7 @@ def test_pages_and_threads_are_put_back(
 ) -> None:
     undo = read_undo(written, tmp_path)
     assert undo.target == target
+    assert undo.shared
     (pages,) = undo.sets
     assert pages.addresses.tolist() == page_set().addresses.tolist()
     assert pages.sizes.tolist() == page_set().sizes.tolist()
@@ -64,6 +66,21 @@ def test_it_is_for_one_start_of_the_system(
     boot.write_text("another\n")
     with pytest.raises(NumascapeError, match="which has ended"):
         read_undo(written, tmp_path)
+
+
+def test_only_what_can_undo_nothing_is_replaced(
+    written: Path, target: TargetProcess, tmp_path: Path
+) -> None:
+    check_replaceable(tmp_path / "new.undo", tmp_path)
+    check_replaceable(Path("/dev/null"), tmp_path)
+    with pytest.raises(NumascapeError, match=r"can still undo an earlier move of process"):
+        check_replaceable(written, tmp_path)
+    (target.folder / "stat").write_text(stat_line(PID, "server", STARTED + 1))
+    check_replaceable(written, tmp_path)
+    written.write_text("thesis")
+    for path in (written, tmp_path):
+        with pytest.raises(NumascapeError, match=r"exists.*name another file with -o"):
+            check_replaceable(path, tmp_path)
 
 
 def test_a_move_that_fails_leaves_no_file(target: TargetProcess, tmp_path: Path) -> None:
