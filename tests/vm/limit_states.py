@@ -51,7 +51,7 @@ def limits(program: Path, model: Path) -> dict[str, Any]:
         own = ("--structure", "table", "--structure", "mapping at *")
         seen["limited"] = asked(running, "--policy", "bind:1", *own, "-o", "limited.undo")
         seen["killed"], seen["charged after"] = killed(), charged()
-        asked(running, "--policy", "bind:0", *own, "-o", "limited.undo")
+        asked(running, "--policy", "bind:0", *own)
         with in_mid_move(running.pid, forbid_node_1):
             words = (*own, "--rate", "2", "-o", "forbidden.undo")
             seen["forbidden"] = asked(running, "--policy", "bind:1", *words)

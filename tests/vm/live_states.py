@@ -98,7 +98,9 @@ def looked_at_and_moved() -> dict[str, Any]:
         seen["bind all"] = asked(running, "--policy", "bind:1", "--threads")
         seen["CPUs of bind"] = cpus(running)
         seen["local"] = asked(running, "--policy", "local", *own)
-        seen["shared"] = asked(running, "--policy", "bind:1", "--shared")
+        seen["shared"] = asked(running, "--policy", "bind:1", "--shared", "-o", "shared.undo")
+        seen["shared undone"] = command("move", "--json", "--undo", "shared.undo")
+        seen["shared after"] = running.where()
         seen["interrupted"] = interrupted(running, signal.SIGINT, *own)
         seen["as nobody"] = as_nobody("move", "--pid", pid, "--policy", "interleave")
         seen["no node"] = command("move", "--pid", pid, "--policy", "bind:9")
@@ -215,7 +217,7 @@ def policies() -> dict[str, Any]:
     """A variable under each policy, on a machine with more than two nodes."""
     with living(LIVING, MODEL) as running:
         seen = {
-            policy: asked(running, "--policy", policy, "--structure", "table", "-o", "any.undo")
+            policy: asked(running, "--policy", policy, "--structure", "table")
             for policy in ("interleave", "spread", "bind:2,3", "interleave:1,3", "spread:3")
         }
         seen["pages"] = command("pages", "--json", "--pid", str(running.pid))

@@ -27,6 +27,7 @@ def restless(program: Path, rounds: int) -> dict[str, Any]:
     moved = number = 0
     errors: list[str] = []
     while running.poll() is None and (number < MOVES or len(lines) < rounds // 100):
+        Path("restless.undo").unlink(missing_ok=True)
         words = ["--policy", f"bind:{(number + 1) % 2}", "-o", "restless.undo"]
         words += ["--shared"] if number % 4 < 2 else []
         result = command("move", "--json", "--pid", str(running.pid), *words)

@@ -101,6 +101,7 @@ def _connected(path: Path) -> socket.socket:
 def moved(pid: int, policy: str, *words: str) -> dict[str, Any]:
     """The report of a move."""
     target = ("--pid", str(pid), "--policy", policy)
+    Path("service.undo").unlink(missing_ok=True)
     result = command("move", "--json", *target, "-o", "service.undo", *words)
     assert result["out"], result["err"]
     account: dict[str, Any] = json.loads(result["out"])

@@ -146,6 +146,9 @@ def test_pages_that_others_map_stay_unless_all_are_moved(moved: Seen) -> None:
     assert moved["CPUs of bind"] == [[1]] * 3
     assert moved["shared"]["status"] == 0
     assert moved["shared"]["where"]["shared"] == [1] * SHARED
+    # The undo file knows that pages were moved that others map.
+    assert moved["shared undone"]["status"] == 0
+    assert moved["shared after"]["shared"] == [0] * SHARED
 
 
 def test_local_leaves_what_is_with_the_threads(moved: Seen) -> None:
