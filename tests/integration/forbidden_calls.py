@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 # Of x86-64.
-MOVE_PAGES, PERF_EVENT_OPEN = 279, 298
+SCHED_SETAFFINITY, MOVE_PAGES, PERF_EVENT_OPEN, PROCESS_VM_READV = 203, 279, 298, 310
 # seccomp(2): the call of this number fails with EPERM, as with Docker's profile.
 _FORBID = """
 import ctypes, struct, sys

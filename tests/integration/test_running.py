@@ -2,8 +2,10 @@
 """A running process is recorded from outside: its page faults, and the kernel's samples."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,11 @@ import polars as pl
 import pytest
 
 import numascape
+from integration.attaching import NOBODY
 from integration.conftest import PROGRAMS, make
-from integration.forbidden_calls import PERF_EVENT_OPEN, run_without
+from integration.forbidden_calls import PERF_EVENT_OPEN, PROCESS_VM_READV, run_without
 from integration.living import LAYERS, write_model
+from numascape.installation import installed_file
 
 SLICE_S = 0.25
 # One thread reads the first layers of a model. In a later slice, another thread reads the last.
@@ -101,17 +105,48 @@ def test_a_process_that_touches_nothing_new_is_told(command: Path, tmp_path: Pat
     assert not target.exists()
 
 
-@pytest.mark.parametrize("recorded", [["--pid", "PID"], ["--", "true"]])
+@pytest.mark.parametrize("recorded", [["--pid", "PID"], ["-q", "--", "true"]])
 def test_a_containers_profile_is_named_with_its_flag(recorded: list[str], tmp_path: Path) -> None:
     level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     if level > 2:
         pytest.skip("this kernel permits no page-fault events to users")
     words = [str(os.getpid()) if word == "PID" else word for word in recorded]
-    options = ["record", "-q", "--recorder", "faults", "-o", str(tmp_path / "t.numascape")]
+    options = ["record", "--recorder", "faults", "-o", str(tmp_path / "t.numascape")]
     result = run_without(PERF_EVENT_OPEN, *options, *words)
     assert result.returncode == 2
     assert "--cap-add PERFMON, or with --security-opt seccomp=unconfined" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("recorded", [["--pid", "PID"], ["-q", "--", "true"]])
+def test_code_that_must_not_be_read_is_named_with_its_flag(
+    recorded: list[str], tmp_path: Path
+) -> None:
+    words = [str(os.getpid()) if word == "PID" else word for word in recorded]
+    options = ["record", "--recorder", "samples", "--event", "task-clock"]
+    result = run_without(PROCESS_VM_READV, *options, "-o", str(tmp_path / "t"), *words)
+    assert result.returncode == 2
+    assert "forbids process_vm_readv(2)" in result.stderr
+    assert "--cap-add SYS_PTRACE, or with --security-opt seccomp=unconfined" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_process_of_another_user_is_called_so(tmp_path: Path) -> None:
+    level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    if level > 2:
+        pytest.skip("this kernel permits no events to users")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, NOBODY, NOBODY)
+        # The installation need not be readable for another user.
+        helper = shutil.copy(installed_file("_recorder/numascape-faults"), folder)
+        for events in ([], ["1:1:0:0:0:4000003:10000003:0:0", "--without-faults"]):
+            words = [helper, folder, "--pid", str(os.getpid()), "1", *events]
+            result = subprocess.run(words, user=NOBODY, group=NOBODY, extra_groups=[], check=False)
+            assert result.returncode == 125
+            reason = (Path(folder) / "launch-error").read_text()
+            assert "belongs to another user, or has other privileges: run numascape as" in reason
+            assert "perf_event_paranoid" not in reason
 
 
 def test_tensors_and_time_slices_of_a_running_process(command: Path, tmp_path: Path) -> None:

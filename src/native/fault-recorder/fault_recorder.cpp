@@ -13,11 +13,10 @@
 // writes samples of accesses (`sampled` below) to DIRECTORY/faults. These events have the addresses
 // of accesses, or they are the clock, from whose registers the addresses follow (clock_samples.h).
 // It ends with the status of PROGRAM. With --try, it only opens the events for thread PID, and
-// prints why the kernel cannot open one (status 1).
+// prints why it cannot: status 125 if it is not permitted, 1 if the kernel cannot open one at all.
 //
 // Exit status 125 if the kernel does not permit it (never for the clock: its file is then empty),
 // 126 or 127 if PROGRAM cannot be executed or found, with one line in DIRECTORY/launch-error.
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -26,7 +25,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -38,9 +36,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "event_ring.h"
-#include "pages_in_memory.h"
 #include "permission.h"
+#include "recording.h"
 
 using namespace numascape;
 
@@ -49,8 +46,6 @@ namespace {
 constexpr int kCannotRecord = 125;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
-constexpr int kPollMs = 50;
-constexpr int kClockPollMs = 5;
 // A prime, so that it does not match a period of the program.
 constexpr uint64_t kClockPeriodNs = 2000003;
 
@@ -62,9 +57,11 @@ volatile pid_t program = 0;
     std::exit(status);
 }
 
-[[noreturn]] void fail_to_open(int error, const char* what) {
-    fail(kCannotRecord, std::string("the kernel does not report ") + what + ": " +
-                            std::strerror(error) + advice_for(error));
+[[noreturn]] void fail_without_program(const std::string& message) {
+    if (program > 0) {
+        kill(program, SIGKILL);
+    }
+    fail(kCannotRecord, message);
 }
 
 // The child waits until the events are open. Returns its process id and the end of the pipe that
@@ -151,118 +148,14 @@ void stop(int) {
     stopped = 1;
 }
 
-// Writes the events of threads and their children into a file.
-class Recording {
-  public:
-    // Exits with one line when the kernel does not allow it, unless `optional`.
-    void add(const std::vector<pid_t>& threads, const Wanted& wanted, bool optional,
-             const char* what) {
-        const int error = open(threads, wanted);
-        if (error != 0 && !optional) {
-            if (program > 0) {
-                kill(program, SIGKILL);
-            }
-            fail_to_open(error, what);
-        }
+// Exits with one line when the kernel does not allow it, unless `optional`.
+void add_events(Recording& recording, const std::vector<pid_t>& threads, const Wanted& wanted,
+                bool optional, const char* what) {
+    const int error = recording.open(threads, wanted);
+    if (error != 0 && !optional) {
+        fail_without_program(recording.why_refused(error, threads.front(), wanted, what));
     }
-    // Samples the clock of each CPU, and keeps the samples of this process. With events of threads,
-    // the kernel would have work at every switch of a CPU between threads. False if this user may
-    // only observe threads.
-    bool add_clock_of_cpus(pid_t process, Wanted wanted) {
-        wanted.event = PERF_COUNT_SW_CPU_CLOCK;
-        wanted.only = static_cast<uint32_t>(process);
-        return open({kAllThreads}, wanted) == 0;
-    }
-    // Called after the events are open, because the file says that recording has begun.
-    void begin(const std::string& path) {
-        file_.open(path, std::ios::binary);
-        std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
-        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
-    }
-    // Also records which pages are in memory, to distinguish hinting faults from first touches.
-    // `running` is the process that already runs, or 0.
-    void watch_pages(pid_t running) {
-        watched_.emplace();
-        if (running != 0) {
-            watched_->look_at_all_of(static_cast<uint32_t>(running));
-        }
-    }
-    int poll_ms() const { return poll_ms_; }
-    void wait_on(std::vector<pollfd>& waiting) const {
-        for (const Ring& ring : rings_) {
-            waiting.push_back({ring.file(), POLLIN, 0});
-        }
-    }
-    void drain() {
-        entries_.clear();
-        const uint64_t began = realtime_ns();
-        clock_samples_.begin_round();
-        for (Ring& ring : rings_) {
-            header_.lost += ring.drain(entries_, clock_samples_);
-        }
-        // The next poll comes soon after samples of the clock, because their accesses are read from
-        // memory.
-        poll_ms_ = !with_registers_    ? kPollMs
-                   : !entries_.empty() ? kClockPollMs
-                                       : std::min(2 * poll_ms_, kPollMs);
-        if (watched_) {
-            watched_->follow(entries_, began);
-        }
-        write_entries();
-    }
-    void finish() {
-        drain();
-        entries_.clear();
-        clock_samples_.finish(entries_);
-        write_entries();
-        file_.seekp(0);
-        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
-        file_.close();
-    }
-
-    // Returns 0, or the error with which the kernel refused an event. Then no event is open.
-    int open(const std::vector<pid_t>& threads, const Wanted& wanted) {
-        std::vector<Ring> opened;
-        bool is_missing = false;
-        for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
-            Ring ring(cpu, threads.front(), wanted);
-            if (ring.opened()) {
-                for (size_t i = 1; i < threads.size(); ++i) {
-                    ring.add(threads[i]);
-                }
-                opened.push_back(ring);
-            } else if (errno == ENOENT) {  // this CPU is of another kind, without the event
-                is_missing = true;
-            } else if (errno != ENODEV) {  // ENODEV: the CPU is off
-                const int error = errno;
-                std::for_each(opened.begin(), opened.end(), [](Ring& r) { r.close_events(); });
-                return error;
-            }
-        }
-        if (is_missing && opened.empty()) {
-            return ENOENT;
-        }
-        with_registers_ = with_registers_ || wanted.with_registers;
-        rings_.insert(rings_.end(), opened.begin(), opened.end());
-        return 0;
-    }
-
-  private:
-    void write_entries() {
-        file_.write(reinterpret_cast<const char*>(entries_.data()),
-                    static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
-        file_.flush();
-    }
-
-    std::ofstream file_;
-    FaultHeader header_{};
-    std::vector<Ring> rings_;
-    std::vector<FaultEntry> entries_;
-    std::optional<WatchedProcesses> watched_;
-    ClockSamples clock_samples_;
-    bool with_registers_ = false;
-    int poll_ms_ = kClockPollMs;
-};
+}
 
 // Events with the addresses of accesses, in the words
 // TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD:PERIOD_OF_THREADS:FILTER:LEADER, separated by
@@ -289,14 +182,32 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
     return found;
 }
 
-// A user without permission for any event learns this from the recording.
+// Exits with one line if the registers are wanted and the code cannot be read, which shows what
+// they mean.
+void check_readable(pid_t pid, const Wanted& wanted) {
+    if (!wanted.with_registers) {
+        return;
+    }
+    if (const std::string why = why_not_readable(pid); !why.empty()) {
+        fail_without_program(why);
+    }
+}
+
 int try_events(pid_t pid, const std::string& events) {
     Recording recording;
     for (const Wanted& wanted : sampled(events, false)) {
         const int error = recording.open({pid}, wanted);
-        if (error != 0 && error != EACCES && error != EPERM) {
-            std::printf("the kernel does not open it: %s\n", std::strerror(error));
-            return 1;
+        std::string why;
+        if (error == EACCES || error == EPERM) {
+            why = recording.why_refused(error, pid, wanted, "samples of accesses");
+        } else if (error != 0) {
+            why = std::string("the kernel does not open it: ") + std::strerror(error);
+        } else if (wanted.with_registers) {
+            why = why_not_readable(pid);
+        }
+        if (!why.empty()) {
+            std::printf("%s\n", why.c_str());
+            return error == 0 || error == EACCES || error == EPERM ? kCannotRecord : 1;
         }
     }
     return 0;
@@ -328,16 +239,17 @@ int record_running(const std::string& directory, pid_t pid, double seconds,
     }
     Recording recording;
     if (with_faults) {
-        recording.add(threads, page_faults(false, !events.empty()), false, "page faults");
+        add_events(recording, threads, page_faults(false, !events.empty()), false, "page faults");
     }
     for (Wanted wanted : sampled(events, false)) {
+        check_readable(pid, wanted);
         if (wanted.period_of_threads != 0) {
             if (recording.add_clock_of_cpus(pid, wanted)) {
                 continue;
             }
             wanted.period = wanted.period_of_threads;
         }
-        recording.add(threads, wanted, false, "samples of accesses");
+        add_events(recording, threads, wanted, false, "samples of accesses");
     }
     if (events.empty() && kernel_balances()) {
         recording.watch_pages(pid);
@@ -363,9 +275,10 @@ int record_program(const std::string& directory, const std::string& what,
     const Wanted wanted = clock ? Wanted{PERF_COUNT_SW_TASK_CLOCK, kClockPeriodNs, true, false}
                                 : page_faults(true, !samples.empty());
     Recording events;
-    events.add({program}, wanted, clock, "page faults");
+    add_events(events, {program}, wanted, clock, "page faults");
     for (const Wanted& sample : sampled(samples, true)) {
-        events.add({program}, sample, false, "samples of accesses");
+        check_readable(getpid(), sample);
+        add_events(events, {program}, sample, false, "samples of accesses");
     }
     if (!clock && samples.empty() && kernel_balances()) {
         events.watch_pages(0);

@@ -84,13 +84,13 @@ def _record_from_outside(
 
     recorder, every = request.options.recorder, request.options.every
     if recorder == "damon":
-        progress(f"Looking at the memory of process {pid} with DAMON")
-        tables, info = record_regions(pid, program, request.seconds, every)
+        begins = partial(progress, f"Looking at the memory of process {pid} with DAMON")
+        tables, info = record_regions(pid, program, request.seconds, every, begins)
         return RecordOutcome(target, write_trace(target, tables, info), 0, None)
     events = choose_events(request.options, True, progress) if recorder == "samples" else []
     what = "samples and page faults" if events else "page faults"
-    progress(f"Looking at the {what} of process {pid}")
-    tables, info = record_running(pid, program, request.seconds, events, every)
+    begins = partial(progress, f"Looking at the {what} of process {pid}")
+    tables, info = record_running(pid, program, request.seconds, events, every, begins)
     return RecordOutcome(target, write_trace(target, tables, info), 0, None)
 
 

@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,19 +131,20 @@ def record_running(
     seconds: float | None,
     sampled: Sequence[SampledEvent] = (),
     every: float | None = None,
+    begins: Callable[[], None] = lambda: None,
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
     """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
     The page faults are recorded, and samples of the events. Samples of the clock come without page
     faults if it would cost the process much to observe these. With `every`, phases are time
-    slices.
+    slices. `begins` is called when the kernel reports the events.
     Raises NumascapeError if the kernel does not allow it, or if nothing was touched.
     """
     started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     watched = _Watched(pid)
     watched.note_changes()
     with_faults = not (is_clock(sampled) and switches_often(pid))
-    log = _log_of(watched, seconds, sampled, with_faults)
+    log = _log_of(watched, seconds, sampled, with_faults, begins)
     events = pl.DataFrame(log["events"]).with_columns(
         page=pl.col("address") // PAGE_BYTES * PAGE_BYTES,
         is_hinting=pl.col("meaning") == native.FAULT_HINTING,
@@ -204,7 +205,11 @@ def _unseen(
 
 
 def _log_of(
-    watched: _Watched, seconds: float | None, sampled: Sequence[SampledEvent], with_faults: bool
+    watched: _Watched,
+    seconds: float | None,
+    sampled: Sequence[SampledEvent],
+    with_faults: bool,
+    begins: Callable[[], None],
 ) -> dict[str, Any]:
     """The kernel's reports on the process; its mappings and threads are noted meanwhile."""
     with (
@@ -218,8 +223,10 @@ def _log_of(
             [helper, folder, "--pid", str(watched.pid), str(seconds or 0), *words]
         )
         receiver.becomes(child.pid)
-        following = 0.0
+        following, has_begun = 0.0, False
         while child.poll() is None:
+            if not has_begun and (has_begun := (Path(folder) / "faults").exists()):
+                begins()
             if time.monotonic() >= following:
                 begin = time.thread_time()
                 watched.note_changes()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -75,11 +75,16 @@ class _Watched:
 
 
 def record_regions(
-    pid: int, command: list[str], seconds: float | None, every: float | None
+    pid: int,
+    command: list[str],
+    seconds: float | None,
+    every: float | None,
+    begins: Callable[[], None],
 ) -> tuple[dict[str, pl.DataFrame], TraceInfo]:
     """Record until `seconds`, an interruption, or the end of the process; return the trace.
 
-    Raises NumascapeError if DAMON cannot be used, or if the process used no memory.
+    `begins` is called when DAMON looks. Raises NumascapeError if DAMON cannot be used, or if the
+    process used no memory.
     """
     target = target_of(pid)
     if target is None:
@@ -88,7 +93,7 @@ def record_regions(
     watched = _Watched(target)
     watched.name()
     program = executable_of(target.folder) or command[0]
-    _watch(watched, seconds)
+    _watch(watched, seconds, begins)
     require_use(target, watched.seen, watched.seconds)
     slice_ns = None if every is None else round(every * 1e9)
     tables = region_tables(watched.seen, watched.parts, _pages_of(target), slice_ns)
@@ -103,10 +108,11 @@ def require_use(target: TargetProcess, seen: Sequence[RegionAccesses], seconds: 
         )
 
 
-def _watch(watched: _Watched, seconds: float | None) -> None:
+def _watch(watched: _Watched, seconds: float | None, begins: Callable[[], None]) -> None:
     target = watched.target
     first = first_regions([(part.start, part.end) for part in watched.parts], MAX_FIRST)
     with signals_noted() as noted, watching(target, first) as monitor:
+        begins()
         began = time.monotonic()
         end = float("inf") if seconds is None else began + seconds
         following = began + monitor.aggregation_s

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A log of events that is being written (replay/fault_log.h).
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "clock_samples.h"
+#include "event_ring.h"
+#include "fault_log.h"
+#include "pages_in_memory.h"
+#include "permission.h"
+
+namespace numascape {
+
+inline constexpr int kPollMs = 50;
+inline constexpr int kClockPollMs = 5;
+
+// Writes the events of threads and their children into a file.
+class Recording {
+  public:
+    // Why the kernel opens an event of this thread only with this error.
+    std::string why_refused(int error, pid_t thread, const Wanted& wanted, const char* what) {
+        const bool is_forbidden = error == EACCES || error == EPERM;
+        if (is_forbidden && open({getpid()}, wanted) == 0) {
+            return foreign(thread);
+        }
+        return std::string("the kernel does not report ") + what + ": " + std::strerror(error) +
+               advice_for(error);
+    }
+    // Samples the clock of each CPU, and keeps the samples of this process. With events of threads,
+    // the kernel would have work at every switch of a CPU between threads. False if this user may
+    // only observe threads.
+    bool add_clock_of_cpus(pid_t process, Wanted wanted) {
+        wanted.event = PERF_COUNT_SW_CPU_CLOCK;
+        wanted.only = static_cast<uint32_t>(process);
+        return open({kAllThreads}, wanted) == 0;
+    }
+    // Called after the events are open, because the file says that recording has begun.
+    void begin(const std::string& path) {
+        file_.open(path, std::ios::binary);
+        std::memcpy(header_.magic, kFaultMagic, sizeof header_.magic);
+        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
+    }
+    // Also records which pages are in memory, to distinguish hinting faults from first touches.
+    // `running` is the process that already runs, or 0.
+    void watch_pages(pid_t running) {
+        watched_.emplace();
+        if (running != 0) {
+            watched_->look_at_all_of(static_cast<uint32_t>(running));
+        }
+    }
+    int poll_ms() const { return poll_ms_; }
+    void wait_on(std::vector<pollfd>& waiting) const {
+        for (const Ring& ring : rings_) {
+            waiting.push_back({ring.file(), POLLIN, 0});
+        }
+    }
+    void drain() {
+        entries_.clear();
+        const uint64_t began = realtime_ns();
+        clock_samples_.begin_round();
+        for (Ring& ring : rings_) {
+            header_.lost += ring.drain(entries_, clock_samples_);
+        }
+        // The next poll comes soon after samples of the clock, because their accesses are read from
+        // memory.
+        poll_ms_ = !with_registers_    ? kPollMs
+                   : !entries_.empty() ? kClockPollMs
+                                       : std::min(2 * poll_ms_, kPollMs);
+        if (watched_) {
+            watched_->follow(entries_, began);
+        }
+        write_entries();
+    }
+    void finish() {
+        drain();
+        entries_.clear();
+        clock_samples_.finish(entries_);
+        write_entries();
+        file_.seekp(0);
+        file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
+        file_.close();
+    }
+
+    // Returns 0, or the error with which the kernel refused an event. Then no event is open.
+    int open(const std::vector<pid_t>& threads, const Wanted& wanted) {
+        std::vector<Ring> opened;
+        bool is_missing = false;
+        for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
+            Ring ring(cpu, threads.front(), wanted);
+            if (ring.opened()) {
+                for (size_t i = 1; i < threads.size(); ++i) {
+                    ring.add(threads[i]);
+                }
+                opened.push_back(ring);
+            } else if (errno == ENOENT) {  // this CPU is of another kind, without the event
+                is_missing = true;
+            } else if (errno != ENODEV) {  // ENODEV: the CPU is off
+                const int error = errno;
+                std::for_each(opened.begin(), opened.end(), [](Ring& r) { r.close_events(); });
+                return error;
+            }
+        }
+        if (is_missing && opened.empty()) {
+            return ENOENT;
+        }
+        with_registers_ = with_registers_ || wanted.with_registers;
+        rings_.insert(rings_.end(), opened.begin(), opened.end());
+        return 0;
+    }
+
+  private:
+    void write_entries() {
+        file_.write(reinterpret_cast<const char*>(entries_.data()),
+                    static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
+        file_.flush();
+    }
+
+    std::ofstream file_;
+    FaultHeader header_{};
+    std::vector<Ring> rings_;
+    std::vector<FaultEntry> entries_;
+    std::optional<WatchedProcesses> watched_;
+    ClockSamples clock_samples_;
+    bool with_registers_ = false;
+    int poll_ms_ = kClockPollMs;
+};
+
+}  // namespace numascape
