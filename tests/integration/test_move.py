@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import make
-from integration.forbidden_calls import MOVE_PAGES, run_without
+from integration.forbidden_calls import MOVE_PAGES, SCHED_SETAFFINITY, run_without
 from integration.living import Living, write_model
 
 PROGRAMS = Path(__file__).parents[1] / "vm/programs"
@@ -208,3 +208,13 @@ def test_a_containers_profile_is_named_with_its_flag(living: Living, verb: list[
     assert (result.returncode, result.stdout) == (2, "")
     assert "--security-opt seccomp=unconfined" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_forbidden_threads_are_named_with_the_flag(living: Living, tmp_path: Path) -> None:
+    words = ["move", "--pid", str(living.pid), "--policy", "bind:0", "--structure", "table"]
+    words += ["--threads", "-o", str(tmp_path / "a.undo")]
+    result = run_without(SCHED_SETAFFINITY, *words)
+    assert result.returncode == 1, result.stderr
+    (line,) = (one for one in result.stdout.splitlines() if "not moved" in one)
+    assert "3 threads not moved: this container forbids sched_setaffinity(2)" in line
+    assert "--security-opt seccomp=unconfined" in line

@@ -69,8 +69,9 @@ def tune(
         Observer | None,
         typer.Option(
             help="binary: counts each access; meanwhile, the process is 2 to 3 times slower. "
-            "faults: samples of the kernel's NUMA balancing, at about 1 % overhead. samples: the "
-            "processor's samples of accesses. Default: faults if balancing is on, else binary.",
+            "faults: samples of the kernel's NUMA balancing, at about 1 % overhead. samples: "
+            "samples of accesses, by the processor or by a clock, at a few percent. Default: "
+            "faults if balancing is on, else binary.",
             show_default=False,
         ),
     ] = None,

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from numascape.errors import NumascapeError
 from numascape.live.policies import MovePolicy
+from numascape.live.refusals import affinity_refused
 from numascape.live.targets import TargetProcess, read_stat
 from numascape.live.threads import Thread, read_threads
 from numascape.plan.number_lists import parse_numbers
@@ -130,7 +131,7 @@ def _set(target: TargetProcess, move: ThreadMove) -> str:
     except ProcessLookupError:
         return "the thread has ended"
     except PermissionError:
-        return "the thread belongs to another user: use sudo"
+        return affinity_refused() or "the thread belongs to another user: use sudo"
     except OSError:
         return "none of the CPUs is allowed (cpuset)"
     return "" if got <= set(move.wanted) else "the kernel changed the CPUs again"

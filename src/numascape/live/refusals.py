@@ -28,11 +28,26 @@ def calls_refused() -> str:
     if error == errno.ENOSYS:
         return "this kernel has no move_pages(2): it was built without NUMA"
     if error in {errno.EPERM, errno.EACCES}:
-        return (
-            "this container forbids move_pages(2): start it with "
-            "--security-opt seccomp=unconfined, or with a seccomp profile that allows it"
-        )
+        return _forbidden("move_pages(2)")
     return ""
+
+
+def affinity_refused() -> str:
+    """The advice if sched_setaffinity(2) is forbidden here for every thread; empty if it is not."""
+    try:
+        os.sched_setaffinity(0, os.sched_getaffinity(0))
+    except PermissionError:
+        return _forbidden("sched_setaffinity(2)")
+    except OSError:
+        pass  # the cpuset has just changed
+    return ""
+
+
+def _forbidden(call: str) -> str:
+    return (
+        f"this container forbids {call}: start it with --security-opt seccomp=unconfined, or with "
+        "a seccomp profile that allows it"
+    )
 
 
 def may_move_shared(root: Path = Path("/")) -> bool:
