@@ -91,8 +91,11 @@ def test_a_running_process_is_looked_at(program: Path, command: Path, tmp_path: 
 
 def test_a_process_that_touches_nothing_new_is_told(command: Path, tmp_path: Path) -> None:
     target = tmp_path / "t.numascape"
-    with subprocess.Popen(["sleep", "60"]) as process:
-        options = ["--recorder", "faults", "--pid", str(process.pid), "-o", str(target)]
+    sleep = shutil.which("sleep")
+    assert sleep is not None
+    name = f"sleep-of-{os.getpid()}"
+    with subprocess.Popen([shutil.copy(sleep, tmp_path / name), "60"]) as process:
+        options = ["--recorder", "faults", "--pid", name, "-o", str(target)]
         recorder = subprocess.run(
             [command, "record", "-q", *options, "--seconds", "0.5"],
             capture_output=True,
@@ -101,7 +104,7 @@ def test_a_process_that_touches_nothing_new_is_told(command: Path, tmp_path: Pat
         )
         process.kill()
     assert recorder.returncode == 2
-    assert "touched no new page" in recorder.stderr
+    assert f"process {process.pid} touched no new page" in recorder.stderr
     assert not target.exists()
 
 

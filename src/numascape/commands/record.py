@@ -11,6 +11,7 @@ import typer
 from numascape.commands._options import ProgramArgument, output_to
 from numascape.commands._record_options import with_record_options
 from numascape.commands._recording import record_as_asked
+from numascape.commands._targets import pid_of
 from numascape.recording.options import RecordOptions
 from numascape.recording.request import RecordRequest
 
@@ -35,10 +36,10 @@ def record(
         ),
     ] = None,
     pid: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1,
-            help="Attach to this running process instead of running a program.",
+            metavar="PROCESS",
+            help="Attach to this running process instead of running a program: its number or name.",
             show_default=False,
         ),
     ] = None,
@@ -75,7 +76,7 @@ def record(
         program or [],
         output,
         options,
-        pid=pid,
+        pid=None if pid is None else pid_of(pid),
         seconds=seconds,
         measure_cost=measure_cost,
         ranks=ranks,

@@ -91,7 +91,7 @@ def test_verbs_are_files() -> None:
         (["record", "--pid", "1", "--seconds", "0"], "--seconds 0: must be more than 0"),
         (["record", "--pid", "1", "--seconds", "nan"], "--seconds nan: must be more than 0"),
         (["record", "--pid", "1", "--measure-cost"], "--measure-cost runs the program twice"),
-        (["record", "--pid", "one"], "Invalid value for '--pid'"),
+        (["record", "--pid", "no one"], "no process is called 'no one'"),
         (["record", "--phases", "x"], "Invalid value for '--phases': 'x' is not one of 'all'"),
     ],
 )
