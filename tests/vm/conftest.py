@@ -27,7 +27,7 @@ from numascape.trace import Trace
 from vm.emulated_polars import NoPolarsError, emulated_polars
 from vm.guest import GuestError, GuestNode, run_in_guest, why_impossible
 from vm.kernel import NoKernelError, guest_kernel
-from vm.live_guest import Seen, seen_in_guest
+from vm.live_guest import TESTS, Seen, seen_in_guest
 
 PROGRAMS = Path(__file__).parent / "programs"
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -107,6 +107,7 @@ def guest_folder(
         "set -e",
         "echo 0 >/sys/devices/system/cpu/cpu4/online",
         shlex.join(observing(programs)),
+        f"export PYTHONPATH={shlex.quote(str(TESTS))}",
         shlex.join([sys.executable, str(OBSERVE_BALANCING), str(build / "balanced")]),
     ]
     boot(NODES, "\n".join(lines), folder)

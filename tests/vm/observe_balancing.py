@@ -5,23 +5,14 @@ As `balanced` with the kernel's NUMA balancing, and as `unbalanced` without. Con
 the host: see observe.py.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
 from numascape.recorders.record import record_session
 from numascape.recording.options import RecordOptions
 from numascape.recording.request import RecordRequest
+from vm.balancing import often_balanced
 
-SWITCH = Path("/proc/sys/kernel/numa_balancing")
-SETTINGS = Path("/sys/kernel/debug/sched/numa_balancing")
-# Scans follow each other fast, so that a second has many. The size bounds their rate from above.
-PERIODS = {
-    "scan_size_mb": 16,
-    "scan_delay_ms": 10,
-    "scan_period_min_ms": 20,
-    "scan_period_max_ms": 20,
-}
 MAX_ROUNDS, FEW_ROUNDS = 800, 40
 SCANS = 10
 
@@ -37,12 +28,8 @@ def record(name: str, program: list[str]) -> None:
 
 def main(balanced: str) -> None:
     """Record both."""
-    subprocess.run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"], check=True)
-    for name, value in PERIODS.items():
-        (SETTINGS / name).write_text(str(value))
-    SWITCH.write_text("1")
-    record("balanced", [balanced, str(MAX_ROUNDS), str(SCANS)])
-    SWITCH.write_text("0")
+    with often_balanced():
+        record("balanced", [balanced, str(MAX_ROUNDS), str(SCANS)])
     record("unbalanced", [balanced, str(FEW_ROUNDS), "0"])
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 import numascape
 from integration.living import PAGE
+from numascape.trace.counting import FEWEST_SAMPLES
 from vm.live_guest import ANONYMOUS, ROOM, TABLE, Seen, account, bytes_moved
 
 
@@ -73,12 +74,22 @@ def test_tune_moves_what_it_advises_and_undo_puts_it_back(two: Seen) -> None:
     assert (found["metric_before"], found["metric_after"]) == ([1], [2])
     assert all(found[run]["accesses"] > 0 for run in ("before", "after"))
     assert step["recordings"] == ["after.numascape", "before.numascape"]
+    assert "observing" in step["result"]["err"]
+    assert "accesses are sampled" in step["result"]["err"]
     changed = sum(page != now for name, pages in step["first"].items()
                   for page, now in zip(pages, step["where"][name], strict=True))  # fmt: skip
     assert 0 < changed * PAGE <= advised
     assert (step["undo"]["status"], step["end"]) == (0, 0)
     assert step["where undone"] == step["first"]
     assert step["CPUs undone"] == [[0, 1], [1], [1]]
+
+
+def test_tune_observes_the_kernels_hinting_faults(two: Seen) -> None:
+    step = two["tuned whole"]["faults"]
+    assert step["status"] == 0, step["err"]
+    found = json.loads(step["out"])
+    assert found["before"]["accesses"] >= FEWEST_SAMPLES
+    assert "hinting faults" in step["err"]
 
 
 def test_damon_sees_which_memory_is_used(two: Seen) -> None:

@@ -18,6 +18,7 @@ from numascape.tuning.loop import Effects, Outcome, Request, apply
 from numascape.tuning.metric import Metric
 from numascape.tuning.metric import measure_metric as measure_metric
 from numascape.tuning.printing import outcome_lines
+from vm.balancing import often_balanced
 from vm.host_states import command
 from vm.live_target import cpus, living
 
@@ -50,6 +51,10 @@ def tuned_whole(program: Path) -> dict[str, Any]:
         seen["undo"] = command("move", "--json", "--undo", "whole.undo")
         seen["where undone"], seen["CPUs undone"] = running.where(), cpus(running)
         seen["recordings"] = sorted(path.name for path in Path("kept").iterdir())
+        # The balancing itself moves pages, so nothing is moved here: it is only observed.
+        with often_balanced():
+            only = ("--recorder", "faults", "--seconds", "3")
+            seen["faults"] = command("tune", "--json", "--pid", str(running.pid), *only)
         seen["end"] = running.end()
     return seen
 

@@ -70,8 +70,8 @@ def tune(
         typer.Option(
             help="binary: counts each access; meanwhile, the process is 2 to 3 times slower. "
             "faults: samples of the kernel's NUMA balancing, at about 1 % overhead. samples: "
-            "samples of accesses, by the processor or by a clock, at a few percent. Default: "
-            "faults if balancing is on, else binary.",
+            "samples of accesses, by the processor or by a clock, at about 1 % as root. Default: "
+            "samples if they are permitted, else faults if balancing is on.",
             show_default=False,
         ),
     ] = None,
@@ -131,7 +131,7 @@ def tune(
     check_several_nodes(target)
     if apply and output is not None:
         check_replaceable(output)
-    chosen = choose_recorder() if recorder is None else recorder.value
+    chosen = choose_recorder(target) if recorder is None else recorder.value
     if not quiet:
         terminal.say(f"observing {target} for {seconds:g} s: {COSTS[chosen]}")
     with _folder(keep) as folder, _effects(quiet) as effects:

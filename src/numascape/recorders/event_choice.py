@@ -12,10 +12,14 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from numascape.installation import installed_file
 from numascape.recorders.sampled_events import SampledEvent, chosen_events, events_of_running
 from numascape.recording.options import TASK_CLOCK, RecordOptions
+
+# A status of numascape-faults: no user can open the event. Another one says that this user may not.
+_CANNOT_BE_OPENED: Final = 1
 
 
 def choose_events(
@@ -29,7 +33,11 @@ def choose_events(
     """
     find = events_of_running if is_running else chosen_events
     events = find(options, root)
-    if options.event is not None or is_clock(events) or not (why := _why_not_opened(events)):
+    if options.event is not None or is_clock(events):
+        return events
+    # They are opened for this process, which needs no permission for another one.
+    status, why = _try_to_open(events, os.getpid())
+    if status != _CANNOT_BE_OPENED:
         return events
     names = " and ".join(dict.fromkeys(event.name for event in events))
     say(f"Sampling the clock instead of {names}, because {why}")
@@ -41,14 +49,17 @@ def is_clock(events: Sequence[SampledEvent]) -> bool:
     return [event.name for event in events] == [TASK_CLOCK]
 
 
-def _why_not_opened(events: Sequence[SampledEvent]) -> str:
-    """Why the kernel does not open these events; empty if it does, or if it may open no event.
+def why_not_sampled(pid: int, root: Path = Path("/")) -> str:
+    """Why this user cannot sample the accesses of a running process; empty if that is possible."""
+    events = choose_events(RecordOptions("samples"), True, lambda _: None, root)
+    return _try_to_open(events, pid)[1]
 
-    They are opened for this process, which needs no permission for another one.
-    """
+
+def _try_to_open(events: Sequence[SampledEvent], pid: int) -> tuple[int, str]:
+    """Open the events for a process, and close them; why that is impossible, with a status."""
     helper = str(installed_file("_recorder/numascape-faults"))
     words = ",".join(event.words for event in events)
     tried = subprocess.run(
-        [helper, "--try", str(os.getpid()), words], stdout=subprocess.PIPE, text=True, check=False
+        [helper, "--try", str(pid), words], stdout=subprocess.PIPE, text=True, check=False
     )
-    return tried.stdout.strip() if tried.returncode == 1 else ""
+    return tried.returncode, tried.stdout.strip()

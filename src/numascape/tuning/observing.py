@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.live.targets import TargetProcess
+from numascape.recorders.event_choice import why_not_sampled
 from numascape.recorders.record import record
 from numascape.recording.options import RecordOptions
 from numascape.recording.request import RecordRequest
@@ -19,18 +20,33 @@ ObserverName = Literal["binary", "faults", "samples"]
 COSTS: Final[dict[ObserverName, str]] = {
     "binary": "each access is counted: the process is about 2 to 3 times slower meanwhile",
     "faults": "the hinting faults of the kernel's NUMA balancing are counted, at about 1 % cost",
-    "samples": "accesses are sampled, at a cost of a few percent",
+    "samples": "accesses are sampled, at about 1 % cost",
 }
-_BALANCES: Final = "proc/sys/kernel/numa_balancing"
+_BALANCING: Final = "proc/sys/kernel/numa_balancing"
 
 
-def choose_recorder(root: Path = Path("/")) -> ObserverName:
-    """The fault recorder if the kernel's NUMA balancing is on (hinting faults), else the binary."""
+def choose_recorder(target: TargetProcess) -> ObserverName:
+    """A recorder that hardly slows the process down, and leaves nothing in it.
+
+    Samples if they can be taken, else the hinting faults of the kernel's NUMA balancing if it is
+    on. Raises NumascapeError if both are impossible.
+    """
+    why = why_not_sampled(target.pid, target.root)
+    if not why:
+        return "samples"
+    if _balances(target.root):
+        return "faults"
+    raise NumascapeError(
+        f"{why}. Or use --recorder binary: the process is then 2 to 3 times slower while it is "
+        "observed"
+    )
+
+
+def _balances(root: Path) -> bool:
     try:
-        balances = (root / _BALANCES).read_text().strip() == "1"
+        return (root / _BALANCING).read_text().strip() == "1"
     except OSError:
-        balances = False
-    return "faults" if balances else "binary"
+        return False
 
 
 def observe(
