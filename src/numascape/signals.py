@@ -36,7 +36,7 @@ class Receiver:
 
 
 class Noted:
-    """Whether SIGINT or SIGTERM came."""
+    """Whether SIGINT, SIGTERM or SIGHUP came."""
 
     def __init__(self) -> None:
         self.came = False
@@ -48,9 +48,14 @@ class Noted:
 
 @contextmanager
 def signals_noted() -> Iterator[Noted]:
-    """Only note SIGINT and SIGTERM: what is being done ends at its next safe point."""
+    """Only note SIGINT, SIGTERM and SIGHUP: what is being done ends at its next safe point.
+
+    A SIGHUP that is ignored stays ignored (nohup).
+    """
     noted = Noted()
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
     before = {number: signal.signal(number, noted.note) for number in numbers}
     try:
         yield noted

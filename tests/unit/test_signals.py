@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from interrupts import receive_interrupts
-from numascape.signals import signals_passed_on
+from numascape.signals import signals_noted, signals_passed_on
 
 pytestmark = pytest.mark.program
 
@@ -76,7 +76,7 @@ while 0 not in ready:
 """
 LAUNCHER = f"""
 import subprocess, sys
-from numascape.signals import signals_passed_on
+from numascape.signals import signals_noted, signals_passed_on
 
 with signals_passed_on() as receiver:
     child = subprocess.Popen([sys.executable, "-c", {COUNTING!r}])
@@ -123,3 +123,20 @@ def test_afterwards_signals_are_ours_again() -> None:
     with signals_passed_on():
         assert signal.getsignal(signal.SIGUSR1) != before
     assert signal.getsignal(signal.SIGUSR1) == before
+
+
+def test_signals_that_end_a_command_are_only_noted() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with signals_noted() as noted:
+            os.kill(os.getpid(), number)
+            assert noted.came
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with signals_noted() as noted:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not noted.came
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves pages of a running process, in steps so short that it hardly notices them.
 
-A step is at most 1280 pages of 4 KiB, and about 20 ms: katalyst-core moves the pages of services in
+A step is at most 1280 pages of 4 KiB, and about 20 ms. The first one has 32 pages, because its time
+is not known; the next ones grow while they are short. katalyst-core moves the pages of services in
 such steps (its pull request 477). After each step the kernel is asked where the pages are, because
 the results of move_pages(2) alone do not show it.
 """
@@ -28,6 +29,7 @@ from numascape.live.targets import TargetProcess, read_stat
 from numascape.trace.format import PAGE_BYTES
 
 LARGEST_STEP: Final = 1280 * PAGE_BYTES
+FIRST_STEP: Final = 32 * PAGE_BYTES
 _SMALLEST_STEP: Final = 16 * PAGE_BYTES
 _LONGEST_S: Final = 0.020
 _ATTEMPTS: Final = 3
@@ -59,8 +61,8 @@ class Account:
     """The result of a move, in bytes. `moved` is by (node before, node now).
 
     `failed` is by reason. `ending` is "" if all was tried, or else why not. `longest_s` is the
-    longest of the `steps`, in seconds. `verified` is what the kernel has on the wanted nodes at the
-    end, of `tried` bytes.
+    longest of the `steps`, in seconds. `verified` is what the kernel has on the wanted nodes, of
+    `tried` bytes: at the end, or after each step if it was interrupted.
     """
 
     moved: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -107,7 +109,7 @@ def move_pages(
     except _EndedError as ending:
         mover.account.ending = str(ending)
     mover.account.seconds = time.monotonic() - begin
-    _verify(mover)
+    _verify(mover, pace)
     return mover.account
 
 
@@ -147,7 +149,7 @@ class _Mover:
         self._pace = pace
         self._shared = shared
         self._room = Room(target.root)
-        self._step = LARGEST_STEP // 4
+        self._step = FIRST_STEP
         self._first_image = self._image()
 
     def move(self, pages: PageSet) -> None:
@@ -254,6 +256,7 @@ class _Mover:
         before, wanted, sizes = step.pages.before, step.pages.wanted, step.pages.sizes
         now = step.now
         self.account.tried += int(sizes.sum(dtype=np.uint64))
+        self.account.verified += int(sizes[now == wanted].sum(dtype=np.uint64))
         for pair in {*zip(before.tolist(), wanted.tolist(), strict=True)}:
             arrived = (before == pair[0]) & (wanted == pair[1]) & (now == wanted)
             if arrived.any():
@@ -286,14 +289,21 @@ def _reason(result: int, now: int) -> str:
     return _REASONS.get(-result, OTHER)
 
 
-def _verify(mover: _Mover) -> None:
-    """At the end, ask once more where all pages are that were tried."""
+def _verify(mover: _Mover, pace: Pace) -> None:
+    """At the end, ask once more where all pages are that were tried, unless it is stopped.
+
+    This may take long. If it is stopped, the answers after each step stay in the account.
+    """
+    verified = 0
     for pages in mover.tried:
+        if pace.is_stopped():
+            return
         try:
             now = native.query_nodes(mover.target.pid, pages.addresses)
         except OSError:
-            return
-        mover.account.verified += int(pages.sizes[now == pages.wanted].sum(dtype=np.uint64))
+            break
+        verified += int(pages.sizes[now == pages.wanted].sum(dtype=np.uint64))
+    mover.account.verified = verified
 
 
 def by_pair(sets: Sequence[PageSet]) -> Iterator[tuple[int, int, int]]:

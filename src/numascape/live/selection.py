@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 from numascape.errors import NumascapeError
 from numascape.live.mapping_names import file_name
@@ -97,6 +98,11 @@ def _is_named(part: Part, pattern: str) -> bool:
     return part.kind == "tensor" and (fnmatchcase(part.name, pattern) or pattern == layer)
 
 
+# A recording calls each mapping so, and gives a file its last name; its tensors have their own.
+_RECORDED: Final = "mapping"
+_OF_FILES: Final = {"file", "tensor", "column", "shared memory"}
+
+
 def select_planned(parts: Sequence[Part], plan: Plan) -> Selection:
     """The parts for which a plan has a rule; the first rule that fits counts."""
     chosen, met = [], set()
@@ -106,7 +112,7 @@ def select_planned(parts: Sequence[Part], plan: Plan) -> Selection:
                 met.add(number)
                 policy = policy_of_rule(rule)
                 if policy is not None:
-                    chosen.append((part, policy))
+                    chosen.append((part, replace(policy, whole=_whole(parts, part, rule))))
                 break
     unmet = [rule.name for number, rule in enumerate(plan.structures) if number not in met]
     return Selection(tuple(chosen), tuple(unmet))
@@ -114,10 +120,25 @@ def select_planned(parts: Sequence[Part], plan: Plan) -> Selection:
 
 def _fits(part: Part, rule: StructureRule) -> bool:
     """Whether it is the rule's structure; lines are compared only if the variable's is known."""
-    if part.name != rule.name or rule.kind not in {"", part.kind}:
+    kinds = {"", part.kind, *([_RECORDED] if part.kind in _OF_FILES else [])}
+    if rule.kind not in kinds or not (part.name == rule.name or _is_of_file(part, rule)):
         return False
     file, _, line = part.source.rpartition(":")
     if not line.isdecimal():
         return True
     same_file = not rule.file or file_name(rule.file) == file_name(file)
     return same_file and rule.line in {0, int(line)}
+
+
+def _is_of_file(part: Part, rule: StructureRule) -> bool:
+    """Whether the rule is for all of the file that the part belongs to."""
+    names = {part.file, file_name(part.file)} - {""}
+    return part.kind in _OF_FILES and rule.name in names
+
+
+def _whole(parts: Sequence[Part], part: Part, rule: StructureRule) -> tuple[int, int] | None:
+    """The addresses that a rule divides if it is for a file of several parts; else None."""
+    if part.name == rule.name or not _is_of_file(part, rule):
+        return None
+    same = [one for one in parts if one.mapping == part.mapping]
+    return same[0].start, same[-1].end

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,34 @@ def test_a_stop_ends_a_move_after_the_present_step(
     assert account.ending == "interrupted"
     assert account.steps == steps
     assert account.tried == account.verified <= steps * LARGEST_STEP < pages.total
+
+
+def test_the_first_step_is_small_and_a_stop_asks_nothing_more(
+    target: TargetProcess, pages: PageSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulate moves that take no time and succeed."""
+    moved, asked = list[int](), list[int]()
+
+    def moves(_pid: int, addresses: Any, nodes: Any, _all: bool) -> tuple[int, Any]:
+        moved.append(len(addresses))
+        return 0, nodes
+
+    def arrived(_pid: int, addresses: Any) -> Any:
+        asked.append(len(addresses))
+        return np.ones(len(addresses), np.int32)
+
+    monkeypatch.setattr("numascape.live.moving.native.move_pages", moves)
+    monkeypatch.setattr("numascape.live.moving.native.query_nodes", arrived)
+    monkeypatch.setattr("numascape.live.moving.time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr("numascape.live.moving.Room.grant", lambda *_: True)
+    stops = itertools.count()
+    elsewhere = replace(
+        pages, before=np.zeros_like(pages.before), wanted=np.ones_like(pages.wanted)
+    )
+    account = move_pages(target, [elsewhere], Pace(is_stopped=lambda: next(stops) >= 3))
+    assert moved == asked == [32, 64, 128]
+    assert (account.ending, account.steps) == ("interrupted", 3)
+    assert account.tried == account.verified == 224 * PAGE_BYTES
 
 
 # Executes itself when it gets input.

@@ -82,6 +82,26 @@ def test_rules_of_plans_select_by_name_kind_and_line() -> None:
     assert found.unmet == ("table", "table", "table2", "malloc'd")
 
 
+def test_rules_of_a_recording_select_tensors_and_files() -> None:
+    """A recording calls both mappings, and gives a file its last name."""
+    file = Part(3, 32 * PAGE, 40 * PAGE, PAGE, "/data/table.bin", "file", "/data/table.bin")
+    rules = (
+        StructureRule("blk.1.attn", "bind", "mapping", nodes=(1,)),
+        StructureRule("table.bin", "interleave", "mapping", nodes=(0, 1)),
+        StructureRule("model.gguf", "parts", "mapping", nodes=(0, 1), parts=(0, 0.5, 1)),
+        StructureRule("server", "bind", "mapping", nodes=(1,)),  # its code stays
+    )
+    found = select_planned([*PARTS, file], Plan(structures=rules))
+    assert [(part.name, policy.name) for part, policy in found.chosen] == [
+        ("blk.1.attn", "bind"),
+        ("blk.2.attn", "parts"),
+        ("/data/table.bin", "interleave"),
+    ]
+    # The rule divides the whole file, not the tensor.
+    assert found.chosen[1][1].whole == (16 * PAGE, 32 * PAGE)
+    assert found.unmet == ("server",)
+
+
 def thread(tid: int, node: int = 0, name: str = "worker") -> Thread:
     return Thread(tid, name, tid, node * 2, node, (0, 1, 2, 3), 0)
 
