@@ -38,6 +38,8 @@ def account_lines(move: Move, account: Account, threads: ThreadResults | None) -
         yield f"  from node {before} to node {now}: {bytes_text(total)}"
     for reason, total in account.failed.most_common():
         yield f"  not moved, {reason}: {bytes_text(total)}"
+    if account.pinned:
+        yield f"  the kernel counts {bytes_text(account.pinned)} of this process as pinned (VmPin)"
     if account.ending:
         left = move.pages.total - account.tried
         yield f"  not tried, {account.ending}: {bytes_text(left)}"

@@ -167,6 +167,7 @@ def account_document(account: Account, threads: ThreadResults | None) -> dict[st
             for (before, now), total in sorted(account.moved.items())
         ],
         "not_moved": dict(account.failed),
+        "pinned": account.pinned,
         "tried": account.tried,
         "verified": account.verified,
         "ended_early": account.ending or None,

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from numascape._native import live as native
 from numascape.errors import NumascapeError
 from numascape.live.page_sets import PageSet
+from numascape.live.pinned import in_buffers, pinned_bytes
 from numascape.live.policies import Addresses, NodeNumbers
 from numascape.live.refusals import calls_refused, may_move_shared
 from numascape.live.room import Room
@@ -37,6 +38,7 @@ _ATTEMPTS: Final = 3
 # The kernel only looks at how often a page is mapped.
 SHARED: Final = "other processes also map them, or this one maps them twice"
 BUSY: Final = "busy: pinned, being written, or used by the kernel"
+PINNED: Final = "pinned: in a registered buffer of io_uring"
 FULL: Final = "the node has no free memory above its watermarks"
 NO_MEMORY: Final = "the kernel found no memory on the node"
 GONE: Final = "no longer in memory"
@@ -62,7 +64,8 @@ class Account:
 
     `failed` is by reason. `ending` is "" if all was tried, or else why not. `longest_s` is the
     longest of the `steps`, in seconds. `verified` is what the kernel has on the wanted nodes, of
-    `tried` bytes: at the end, or after each step if it was interrupted.
+    `tried` bytes: at the end, or after each step if it was interrupted. `pinned` is the memory of
+    the process that the kernel counts as pinned, if pages were busy.
     """
 
     moved: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -72,6 +75,7 @@ class Account:
     steps: int = 0
     longest_s: float = 0.0
     seconds: float = 0.0
+    pinned: int = 0
     ending: str = ""
 
     @property
@@ -261,8 +265,14 @@ class _Mover:
             arrived = (before == pair[0]) & (wanted == pair[1]) & (now == wanted)
             if arrived.any():
                 self.account.moved[pair] += int(sizes[arrived].sum(dtype=np.uint64))
-        for number in np.flatnonzero(now != wanted).tolist():
-            self.account.failed[step.reason(number)] += int(sizes[number])
+        reasons = {number: step.reason(number) for number in np.flatnonzero(now != wanted).tolist()}
+        busy = np.array([number for number, why in reasons.items() if why == BUSY], np.intp)
+        if len(busy):
+            in_buffer = in_buffers(self.target, step.pages.addresses[busy])
+            reasons |= dict.fromkeys(busy[in_buffer].tolist(), PINNED)
+            self.account.pinned = max(self.account.pinned, pinned_bytes(self.target))
+        for number, reason in reasons.items():
+            self.account.failed[reason] += int(sizes[number])
 
 
 def _can_be_retried(results: NodeNumbers) -> npt.NDArray[np.bool_]:
