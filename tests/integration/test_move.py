@@ -132,7 +132,8 @@ def test_a_segment_is_moved_whole(
     assert 0 < mapped < whole
     assert found[0]["pid"] == process.pid
     assert found[2]["not_moved"] == {}
-    assert list(tmp_path.iterdir()) == []  # no undo file
+    # Without pages to move, no undo file is written.
+    assert len(list(tmp_path.iterdir())) == (found[2]["to_move"] > 0)
 
 
 @pytest.mark.parametrize(

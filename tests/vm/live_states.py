@@ -240,6 +240,8 @@ def cache() -> dict[str, Any]:
     seen["moved"] = command("move", "--json", "--file", file, "--policy", "spread:0,1")
     seen["spread"] = command(*files)
     tensors = ("--tensor", "layer 3")
+    seen["undone"] = command("move", "--json", "--undo", "cold.gguf.undo")
+    seen["back"] = command(*files)
     seen["layer"] = command("move", "--json", "--file", file, "--policy", "bind:2", *tensors)
     seen["after"] = command(*files)
     return seen

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -166,8 +167,10 @@ def pgbench_while_it_moves(service: Service) -> dict[str, Any]:
     accounts = moved_to_and_fro(pid, lambda: load.poll() is not None, *segment)
     printed = load.communicate()[0]
     last = moved(pid, "interleave", *segment)
+    written = shutil.copy("service.undo", "interleaved.undo")
     checked = moved(pid, "interleave", "--dry-run", *segment)
     mapped = moved(pid, "interleave", "--dry-run", *segment[:2])
+    undone = command("move", "--json", "--undo", written)
     sums = run("psql", "-X", "-A", "-t", "-c", SUMS, "postgres").strip()
     service.end()
     return {
@@ -175,6 +178,7 @@ def pgbench_while_it_moves(service: Service) -> dict[str, Any]:
         "interleaved": last,
         "checked": checked,
         "mapped": mapped,
+        "undone": undone,
         "status": load.returncode,
         "printed": printed,
         "sums": sums.split("|"),

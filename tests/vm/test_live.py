@@ -261,6 +261,8 @@ def test_page_cache_is_moved_before_a_program_maps_it(four: Seen) -> None:
     spread = cached("spread")
     assert sum(spread.values()) == total
     assert abs(spread[0] - spread[1]) <= 2 * LAYERS + 1
+    assert steps["undone"]["status"] == 0
+    assert cached("back") == cached("read")
     assert steps["layer"]["status"] == 0
     assert abs(cached("after")[2] - 2 * TENSOR_PAGES) <= 1
     assert sum(cached("after").values()) == total

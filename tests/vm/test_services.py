@@ -87,3 +87,10 @@ def test_shared_buffers_are_interleaved_whole(services: Seen) -> None:
     assert checked["in_place"] >= before
     mapped = services["postgres"]["mapped"]
     assert checked["in_place"] > mapped["to_move"] + mapped["in_place"] > 0
+
+
+def test_shared_buffers_are_moved_back(services: Seen) -> None:
+    last, undone = (services["postgres"][step] for step in ("interleaved", "undone"))
+    assert undone["status"] == 0, undone["err"]
+    back = json.loads(undone["out"])
+    assert back["verified"] == back["to_move"] == last["to_move"]

@@ -93,7 +93,9 @@ def move(
     ] = False,
     output: Annotated[
         Path | None,
-        output_to("The file for --undo. Default: NAME-PID.undo, with a number if it exists."),
+        output_to(
+            "The file for --undo. Default: NAME-PID.undo or FILE.undo, with a number if it exists."
+        ),
     ] = None,
     as_json: JsonOption = False,
     quiet: NoProgressOption = False,
@@ -120,7 +122,7 @@ def move(
         if dry_run:
             _print_plan(wanted, as_json)
             return
-        if undo is None and wanted.can_be_undone and (wanted.pages.sets or wanted.threads):
+        if undo is None and (wanted.pages.sets or wanted.threads):
             _write_undo(wanted, output)
         account, results = _move_and_account(wanted, rate, quiet)
     _print_account(wanted, account, results, as_json)
@@ -161,12 +163,14 @@ def _wanted(
     scope: Scope,
     shared: bool,
 ) -> Iterator[Move]:
-    from numascape.live.plans import move_back, move_by_plan
+    from numascape.live.plans import move_by_plan
 
     if undo is not None:
         from numascape.live.undo import read_undo
+        from numascape.live.undoing import moved_back
 
-        yield move_back(read_undo(undo))
+        with moved_back(read_undo(undo)) as move:
+            yield move
     elif pid is None and scope.file is not None:
         from numascape.live.file_cache import cache_move
 

@@ -15,7 +15,7 @@ from numascape.live.undo import check_replaceable, write_undo
 
 
 def save_undo(move: Move, output: Path | None) -> Path:
-    """Write the undo file of a move to `output`, or to NAME-PID.undo; the file's path.
+    """Write the undo file of a move to `output`, NAME-PID.undo or FILE.undo; its path.
 
     Raises OSError, and NumascapeError if all such names are taken, or if `output` exists and may
     not be replaced.
@@ -23,13 +23,15 @@ def save_undo(move: Move, output: Path | None) -> Path:
     if output is not None:
         check_replaceable(output)
     path = output or _free_name(move)
-    write_undo(path, move.target, move.pages.sets, move.threads, move.shared)
+    target = move.owner if move.mapped else move.target
+    write_undo(path, target, move.pages.sets, move.threads, move.shared, move.mapped)
     return path
 
 
 def _free_name(move: Move) -> Path:
-    name = re.sub(r"[^\w.-]", "_", move.target.name) or "process"
-    base = f"{name}-{move.target.pid}"
+    of = move.owner or move.target
+    words = move.file.name if move.file is not None else f"{of.name or 'process'}-{of.pid}"
+    base = re.sub(r"[^\w.-]", "_", words)
     for number in range(1, 1000):
         path = Path(f"{base}.undo" if number == 1 else f"{base}-{number}.undo")
         if not path.exists():

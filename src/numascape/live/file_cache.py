@@ -19,6 +19,7 @@ from numascape.live.policies import check_nodes, parse_policy
 from numascape.live.room import usable_nodes
 from numascape.live.selection import select_file
 from numascape.live.targets import target_of
+from numascape.live.undo import MappedFile
 
 
 @contextmanager
@@ -36,7 +37,14 @@ def cache_move(path: Path, tensors: str | None, text: str) -> Iterator[Move]:
         check_nodes(policy.nodes, usable)
         parts = Namer(target).parts([mapping], [])
         selection = select_file(parts, [mapping], path, tensors, policy)
-        yield Move(target, find_pages(target, [mapping], selection.chosen), (), file=path)
+        pages = find_pages(target, [mapping], selection.chosen)
+        yield Move(target, pages, (), file=path, mapped=(mapped_file(mapping, mapping.path),))
+
+
+def mapped_file(mapping: Mapping, path: str) -> MappedFile:
+    """What an undo file needs to know of a mapping of `cached_mapping`."""
+    size = mapping.end - mapping.start
+    return MappedFile(path, mapping.device, mapping.inode, mapping.start, size)
 
 
 @contextmanager
@@ -51,7 +59,8 @@ def cached_mapping(path: Path) -> Iterator[Mapping]:
         raise NumascapeError(_why_not(path, error)) from error
     end = cached.start + cached.bytes
     try:
-        yield Mapping(cached.start, end, "r--s", 0, "", status.st_ino, str(whole))
+        device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+        yield Mapping(cached.start, end, "r--s", 0, device, status.st_ino, str(whole))
     finally:
         cached.close()
 

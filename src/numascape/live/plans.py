@@ -22,7 +22,7 @@ from numascape.live.selection import (
 )
 from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread, read_threads
-from numascape.live.undo import Undo, still_there
+from numascape.live.undo import MappedFile, Undo, still_there
 from numascape.machine.kernel_files import node_cpus
 from numascape.plan.plan import Plan
 
@@ -45,6 +45,7 @@ class Move:
     `file`: the pages are those of a file's page cache, which this process maps for the move.
     `shared`: pages that other processes map are to be moved, too.
     `owner`: the pages are a whole segment of that process' shared memory, mapped in the same way.
+    `mapped`: the files that this process maps for these two.
     """
 
     target: TargetProcess
@@ -55,6 +56,7 @@ class Move:
     owner: TargetProcess | None = None
     binds_all: bool = False
     shared: bool = False
+    mapped: tuple[MappedFile, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -62,11 +64,6 @@ class Move:
         if self.owner is not None:
             return f"shared memory of {self.owner}"
         return str(self.target) if self.file is None else f"page cache of {self.file}"
-
-    @property
-    def can_be_undone(self) -> bool:
-        """Whether an undo file can name the pages; false if this process maps them."""
-        return self.file is None and self.owner is None
 
 
 def move_by_policy(target: TargetProcess, text: str, scope: Scope) -> Move:
@@ -107,7 +104,8 @@ def move_by_plan(target: TargetProcess, plan: Plan, threads_too: bool) -> Move:
 
 
 def move_back(undo: Undo) -> Move:
-    """The move that puts pages and threads back to where they were. Raises NumascapeError."""
+    """The move that puts pages and threads of a process back. Raises NumascapeError."""
+    assert undo.target is not None
     mappings = read_mappings(undo.target, with_policies=False)
     sets = as_now(undo.target, still_there(undo.sets, mappings))
     return Move(undo.target, PagesToMove(tuple(sets), 0), undo.threads, shared=undo.shared)

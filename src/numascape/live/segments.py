@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from numascape.live.file_cache import cached_mapping
+from numascape.live.file_cache import cached_mapping, mapped_file
 from numascape.live.mappings import read_mappings
 from numascape.live.page_sets import find_pages
 from numascape.live.parts import Namer
@@ -68,4 +68,5 @@ def segments_move(owner: TargetProcess, files: Sequence[Path], text: str) -> Ite
     with ExitStack() as stack:
         mappings = [stack.enter_context(cached_mapping(file)) for file in files]
         chosen = [(part, policy) for part in Namer(own).parts(mappings, [])]
-        yield Move(own, find_pages(own, mappings, chosen), (), owner=owner)
+        mapped = tuple(mapped_file(mapping, "") for mapping in mappings)
+        yield Move(own, find_pages(own, mappings, chosen), (), owner=owner, mapped=mapped)

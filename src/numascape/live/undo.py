@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
@@ -60,14 +60,31 @@ class _Thread:
 
 
 @dataclass(frozen=True)
+class MappedFile:
+    """A file that numascape mapped itself for a move: `bytes` from the address `start` on.
+
+    It is a file's page cache, or, without a path, a segment of shared memory of the process.
+    """
+
+    path: Annotated[str, Field(max_length=1 << 13)]
+    device: Annotated[str, Field(max_length=100)]
+    inode: _Count
+    start: Annotated[int, Field(ge=0, lt=_LARGEST)]
+    bytes: Annotated[int, Field(ge=0, lt=_LARGEST)]
+
+
+@dataclass(frozen=True)
 class _Header:
-    pid: Annotated[int, Field(ge=1, lt=1 << 31)]
+    """Without a process (0), the pages are those of files."""
+
+    pid: Annotated[int, Field(ge=0, lt=1 << 31)]
     name: Annotated[str, Field(max_length=100)]
     started: _Count
     boot: Annotated[str, Field(max_length=100)]
     ranges: Annotated[list[_Range], Field(max_length=_MAX_ITEMS)]
     threads: Annotated[list[_Thread], Field(max_length=_MAX_ITEMS)]
     shared: bool = False
+    files: Annotated[list[MappedFile], Field(max_length=_MAX_ITEMS)] = field(default_factory=list)
 
 
 _HEADER: Final = TypeAdapter(_Header)
@@ -77,25 +94,29 @@ _HEADER: Final = TypeAdapter(_Header)
 class Undo:
     """The content of an undo file: the process, its pages with their former nodes, its threads.
 
-    `shared`: pages that other processes map were moved, too.
+    `shared`: pages that other processes map were moved, too. `files`: the addresses of the pages
+    are those in these files, which this process must map again; without a target, these are no
+    memory of a process.
     """
 
-    target: TargetProcess
+    target: TargetProcess | None
     sets: tuple[PageSet, ...]
     threads: tuple[ThreadMove, ...]
     shared: bool = False
+    files: tuple[MappedFile, ...] = ()
 
 
 def write_undo(
     path: Path,
-    target: TargetProcess,
+    target: TargetProcess | None,
     sets: Sequence[PageSet],
     threads: Sequence[ThreadMove],
     shared: bool = False,
+    files: Sequence[MappedFile] = (),
 ) -> None:
     """Write what would undo the move of these pages and threads. Raises OSError.
 
-    `shared`: pages that other processes map are moved, too.
+    `shared`, `files`: as in Undo.
     """
     ranges, streams = [], []
     for pages in sets:
@@ -113,9 +134,10 @@ def write_undo(
             )
         )
     moved = [_Thread(one.tid, _text(one.name), one.started, list(one.before)) for one in threads]
-    header = _Header(
-        target.pid, _text(target.name), target.started, _boot(target.root), ranges, moved, shared
-    )
+    of_process = (0, "", 0) if target is None else (target.pid, _text(target.name), target.started)
+    boot = _boot(Path("/") if target is None else target.root)
+    known = [replace(one, path=_text(one.path)) for one in files]
+    header = _Header(*of_process, boot, ranges, moved, shared, known)
     text = json.dumps(asdict(header)).encode()
     with replacing_file(path) as beside, beside.open("wb") as file:
         file.write(_MAGIC + len(text).to_bytes(4, "little") + text)
@@ -146,12 +168,13 @@ def read_undo(path: Path, root: Path = Path("/")) -> Undo:
     try:
         with path.open("rb") as file:
             header = _header(file, path)
-            target = _still_running(header, root)
-            if target is None:
+            if not _can_undo(header, root):
+                of = f"process {header.pid} ({header.name[:40]!r}), which has ended"
                 raise NumascapeError(
-                    f"{path} is for process {header.pid} ({header.name[:40]!r}), which has ended: "
+                    f"{path} is for {of if header.pid else 'an earlier start of the system'}: "
                     "there is nothing to undo"
                 )
+            target = target_of(header.pid, root) if header.pid else None
             sets = tuple(_pages(file, entry, path) for entry in header.ranges)
     except OSError as error:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
@@ -160,14 +183,15 @@ def read_undo(path: Path, root: Path = Path("/")) -> Undo:
         for one in header.threads
         if one.cpus
     )
-    return Undo(target, sets, threads, header.shared)
+    return Undo(target, sets, threads, header.shared, tuple(header.files))
 
 
-def _still_running(header: _Header, root: Path) -> TargetProcess | None:
-    """The process of an undo file; None if it has ended, and also after a start of the system."""
-    target = target_of(header.pid, root)
-    same = target is not None and target.started == header.started
-    return target if same and header.boot == _boot(root) else None
+def _can_undo(header: _Header, root: Path) -> bool:
+    """Whether the process still runs, or, without one, whether the system does."""
+    if header.boot != _boot(root):
+        return False
+    target = target_of(header.pid, root) if header.pid else None
+    return not header.pid or (target is not None and target.started == header.started)
 
 
 def check_replaceable(path: Path, root: Path = Path("/")) -> None:
@@ -186,8 +210,9 @@ def check_replaceable(path: Path, root: Path = Path("/")) -> None:
         raise NumascapeError(f"{path} exists ({error.strerror}): {other}") from error
     except NumascapeError as error:
         raise NumascapeError(f"{path} exists, and is no undo file: {other}") from error
-    if (target := _still_running(header, root)) is not None:
-        raise NumascapeError(f"{path} can still undo an earlier move of {target}: {other}")
+    if _can_undo(header, root):
+        of = f"process {header.pid} ({header.name[:40]})" if header.pid else "files"
+        raise NumascapeError(f"{path} can still undo an earlier move of {of}: {other}")
 
 
 def _header(file: BinaryIO, path: Path) -> _Header:
