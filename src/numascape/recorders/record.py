@@ -84,12 +84,18 @@ def _record_from_outside(
 
     recorder, every = request.options.recorder, request.options.every
     if recorder == "damon":
-        begins = partial(progress, f"Looking at the memory of process {pid} with DAMON")
-        tables, info = record_regions(pid, program, request.seconds, every, begins)
+        looks = partial(progress, f"Looking at the memory of process {pid} with DAMON")
+        tables, info = record_regions(pid, program, request.seconds, every, looks)
         return RecordOutcome(target, write_trace(target, tables, info), 0, None)
-    events = choose_events(request.options, True, progress) if recorder == "samples" else []
+    notes: list[str] = []
+    events = choose_events(request.options, True, notes.append) if recorder == "samples" else []
     what = "samples and page faults" if events else "page faults"
-    begins = partial(progress, f"Looking at the {what} of process {pid}")
+    notes.append(f"Looking at the {what} of process {pid}")
+
+    def begins() -> None:
+        for note in notes:
+            progress(note)
+
     tables, info = record_running(pid, program, request.seconds, events, every, begins)
     return RecordOutcome(target, write_trace(target, tables, info), 0, None)
 
