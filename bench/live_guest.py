@@ -121,20 +121,17 @@ def read_on_node_0(path: str) -> None:
     os.close(file)
 
 
-def moved_while_it_generates(pid: int, model: str) -> dict[str, Any]:
-    first = Generation(WORDS).text()
-    before = layers(pid)
+def moved_while_it_generates(pid: int, model: str, undo: str) -> dict[str, Any]:
+    """Interleave the model while the server generates text: the account, and the text."""
     running = Generation(MORE_WORDS)
     while len(running.words) < BEGUN:
         time.sleep(0.05)
     begin = len(running.words)
-    words = ("--policy", "interleave", "--file", model, "-o", "model.undo")
+    words = ("--policy", "interleave", "--file", model, "-o", undo)
     done = account("move", "--json", "--pid", str(pid), *words)
     end = len(running.words)
-    meanwhile = running.text()
-    return {"first": first, "before": before, "done": done, "meanwhile": meanwhile,
-            "words": [begin, end, len(running.words)], "after": layers(pid),
-            "cached": cached(model), "last": Generation(WORDS).text()}  # fmt: skip
+    text = running.text()
+    return {**done, "text": text, "words": [begin, end, len(running.words)]}
 
 
 def cold(server: str, model: str) -> dict[str, Any]:
@@ -142,7 +139,10 @@ def cold(server: str, model: str) -> dict[str, Any]:
     read_on_node_0(model)
     read = cached(model)
     with serving(server, model) as pid:
-        seen = moved_while_it_generates(pid, model)
+        first, before = Generation(WORDS).text(), layers(pid)
+        done = moved_while_it_generates(pid, model, "model.undo")
+        seen = {"first": first, "before": before, "done": done, "after": layers(pid),
+                "cached": cached(model), "last": Generation(WORDS).text()}  # fmt: skip
         undone = account("move", "--json", "--undo", "model.undo")
         return {**seen, "read": read, "undone": undone, "after undo": layers(pid)}
 
@@ -154,13 +154,11 @@ def stale(server: str, model: str, other: str) -> dict[str, Any]:
     os.close(file)
     read_on_node_0(other)
     with serving(server, model) as pid:
-        first = Generation(WORDS).text()
-        words = ("--pid", str(pid), "--policy", "interleave", "--file", model)
-        begin = layers(pid)
-        full = account("move", "--json", *words, "-o", "full.undo")
+        first, before = Generation(WORDS).text(), layers(pid)
+        full = moved_while_it_generates(pid, model, "full.undo")
         swept = command("host", "sweep")
-        done = account("move", "--json", *words, "-o", "swept.undo")
-        return {"first": first, "before": begin, "full": full, "swept": swept["status"],
+        done = moved_while_it_generates(pid, model, "swept.undo")
+        return {"first": first, "before": before, "full": full, "swept": swept["status"],
                 "done": done, "after": layers(pid), "last": Generation(WORDS).text()}  # fmt: skip
 
 
