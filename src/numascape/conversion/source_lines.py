@@ -110,7 +110,8 @@ def _numbered(numbers: pl.Series, places: pl.DataFrame) -> tuple[pl.DataFrame, p
     rows = pl.concat([places, nowhere]).select(_PLACE)
     distinct = rows.unique().sort(_PLACE).with_row_index("place")
     ranks = rows.join(distinct, on=_PLACE, how="left", maintain_order="left")["place"]
-    return distinct.drop("place"), ranks.gather(numbers), int(ranks[-1])
+    # A build of Polars may number rows with 64 bits.
+    return distinct.drop("place"), ranks.cast(pl.UInt32).gather(numbers), int(ranks[-1])
 
 
 def _with_wide_sites(frame: pl.DataFrame) -> pl.DataFrame:

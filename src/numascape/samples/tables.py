@@ -331,7 +331,8 @@ def _structures(samples: pl.DataFrame, table: StructureTable) -> pl.DataFrame:
     described = [dataclasses.asdict(structure) for structure in table.structures]
     frame = pl.DataFrame(described).with_row_index("structure").drop("call_stack")
     return frame.join(extents, on="structure").with_columns(
-        pl.col("process", "line", "instances").cast(pl.UInt32()),
+        # A build of Polars may number rows with 64 bits.
+        pl.col("structure", "process", "line", "instances").cast(pl.UInt32()),
         call_stack=pl.lit([], dtype=pl.List(pl.String())),
     )
 
