@@ -9,12 +9,13 @@ from typing import Final, Literal
 
 from numascape.errors import NumascapeError
 from numascape.live.targets import TargetProcess
+from numascape.quantities import counted
 from numascape.recorders.event_choice import why_not_sampled
 from numascape.recorders.record import record
 from numascape.recording.options import RecordOptions
 from numascape.recording.request import RecordRequest
 from numascape.trace import Trace
-from numascape.trace.counting import only_touches
+from numascape.trace.counting import FEWEST_SAMPLES, only_touches
 
 ObserverName = Literal["binary", "faults", "samples"]
 COSTS: Final[dict[ObserverName, str]] = {
@@ -76,7 +77,19 @@ def observe(
             f"{target}: too few hinting faults in {seconds:g} s to know which thread uses which "
             "page: observe longer (--seconds), or use --recorder binary"
         )
+    check_enough(trace, f"{target}", seconds)
     if not trace.accesses.height:
         used = f"used no memory in {seconds:g} s: observe longer"
         raise NumascapeError(f"{target} {used if target.is_alive else 'has ended'}")
     return trace
+
+
+def check_enough(trace: Trace, subject: str, seconds: float) -> None:
+    """Raise NumascapeError if the trace has so few samples that its shares have no meaning."""
+    samples = trace.info.totals.reads + trace.info.totals.writes
+    if trace.info.recorder.counts == "samples" and samples < FEWEST_SAMPLES:
+        raise NumascapeError(
+            f"{subject}: {counted(samples, 'sample')} in {seconds:g} s, too few to know which "
+            f"thread uses which page ({FEWEST_SAMPLES} are needed): observe longer (--seconds), or "
+            "while it works"
+        )

@@ -11,8 +11,22 @@ import pytest
 
 from numascape import NumascapeError
 from numascape.live.targets import TargetProcess, target_of
+from numascape.trace import Trace
 from numascape.tuning import observing
-from numascape.tuning.observing import choose_recorder
+from numascape.tuning.observing import check_enough, choose_recorder
+
+
+@pytest.mark.parametrize(("samples", "enough"), [(49, False), (50, True)])
+def test_few_samples_move_nothing(trace_folder: Path, samples: int, enough: bool) -> None:
+    trace = Trace.read(trace_folder)
+    recorder = replace(trace.info.recorder, counts="samples")
+    totals = replace(trace.info.totals, reads=samples - 9, writes=9)
+    sampled = replace(trace, info=replace(trace.info, recorder=recorder, totals=totals))
+    if enough:
+        check_enough(sampled, "it", 2.0)
+        return
+    with pytest.raises(NumascapeError, match=r"^it: 49 samples in 2 s, too few .*observe longer"):
+        check_enough(sampled, "it", 2.0)
 
 
 @pytest.fixture
