@@ -121,7 +121,7 @@ def tune(
         raise NumascapeError("--metric compares before and after a move: use it with --apply")
     measure = _metric(metric, runs, lower_is_better)
     # Imported here, because help and completion should not wait for the data frames.
-    from numascape.live.undo import check_replaceable
+    from numascape.live.undo import check_undo_place
     from numascape.tuning.advice import check_several_nodes
     from numascape.tuning.loop import Request
     from numascape.tuning.loop import tune as tune_process
@@ -130,7 +130,7 @@ def tune(
     target = one_target(pid)
     check_several_nodes(target)
     if apply and output is not None:
-        check_replaceable(output)
+        check_undo_place(output)
     chosen = choose_recorder(target) if recorder is None else recorder.value
     if not quiet:
         terminal.say(f"observing {target} for {seconds:g} s: {COSTS[chosen]}")

@@ -11,7 +11,7 @@ from numascape.errors import NumascapeError
 from numascape.live.affinity import ThreadResults, move_threads
 from numascape.live.moving import Account, Pace, move_pages
 from numascape.live.plans import Move
-from numascape.live.undo import check_replaceable, write_undo
+from numascape.live.undo import check_undo_place, write_undo
 
 
 def save_undo(move: Move, output: Path | None) -> Path:
@@ -21,7 +21,7 @@ def save_undo(move: Move, output: Path | None) -> Path:
     not be replaced.
     """
     if output is not None:
-        check_replaceable(output)
+        check_undo_place(output)
     path = output or _free_name(move)
     target = move.owner if move.mapped else move.target
     write_undo(path, target, move.pages.sets, move.threads, move.shared, move.mapped)

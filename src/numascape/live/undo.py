@@ -194,7 +194,7 @@ def _can_undo(header: _Header, root: Path) -> bool:
     return not header.pid or (target is not None and target.started == header.started)
 
 
-def check_replaceable(path: Path, root: Path = Path("/")) -> None:
+def check_undo_place(path: Path, root: Path = Path("/")) -> None:
     """Raise NumascapeError if `path` exists and may not be replaced by an undo file.
 
     An undo file may be replaced when its process has ended, because it can then undo nothing. A

@@ -16,7 +16,7 @@ from numascape.live.affinity import ThreadMove
 from numascape.live.mappings import Mapping
 from numascape.live.page_sets import PageSet
 from numascape.live.targets import TargetProcess
-from numascape.live.undo import check_replaceable, read_undo, still_there, write_undo
+from numascape.live.undo import check_undo_place, read_undo, still_there, write_undo
 from unit.live.conftest import PID, STARTED, stat_line
 
 PAGE = 4096
@@ -71,16 +71,16 @@ def test_it_is_for_one_start_of_the_system(
 def test_only_what_can_undo_nothing_is_replaced(
     written: Path, target: TargetProcess, tmp_path: Path
 ) -> None:
-    check_replaceable(tmp_path / "new.undo", tmp_path)
-    check_replaceable(Path("/dev/null"), tmp_path)
+    check_undo_place(tmp_path / "new.undo", tmp_path)
+    check_undo_place(Path("/dev/null"), tmp_path)
     with pytest.raises(NumascapeError, match=r"can still undo an earlier move of process"):
-        check_replaceable(written, tmp_path)
+        check_undo_place(written, tmp_path)
     (target.folder / "stat").write_text(stat_line(PID, "server", STARTED + 1))
-    check_replaceable(written, tmp_path)
+    check_undo_place(written, tmp_path)
     written.write_text("thesis")
     for path in (written, tmp_path):
         with pytest.raises(NumascapeError, match=r"exists.*name another file with -o"):
-            check_replaceable(path, tmp_path)
+            check_undo_place(path, tmp_path)
 
 
 def test_a_move_that_fails_leaves_no_file(target: TargetProcess, tmp_path: Path) -> None:
