@@ -125,12 +125,13 @@ def unseen_of_samples(samples: int, lost: int, *, from_start: bool = True) -> li
     return [*sentences, *_lost_events(lost)]
 
 
-def unseen_of_page_faults(faults: int, lost: int) -> list[str]:
+def unseen_of_page_faults(faults: int, lost: int, *, from_start: bool = True) -> list[str]:
     """Describe what `faults` as the only samples do not contain; `lost` events are missing."""
+    touches = _TOUCHES if from_start else _LATER_TOUCHES
     sentences = [
         f"Only page faults were recorded ({faults}), each as one read: the first access to a page, "
         "or a later one for which the kernel must act. All other accesses are missing, so the "
-        f"counts do not show how much a page is used. {_BLOCKS} {_TOUCHES}"
+        f"counts do not show how much a page is used. {_BLOCKS} {touches}"
     ]
     return [*sentences, *_lost_events(lost)]
 

@@ -198,7 +198,7 @@ def _unseen(
         without_access = int(log["without_access"])
         return unseen_of_clock(samples, without_access, lost, with_faults, from_start=False)
     if [event.name for event in sampled] == [PAGE_FAULTS]:
-        return unseen_of_page_faults(samples, lost)
+        return unseen_of_page_faults(samples, lost, from_start=False)
     if sampled:
         return unseen_of_samples(samples, lost, from_start=False)
     return unseen_of_faults(samples, int(log["hinting_counted"]), lost, from_start=False)
