@@ -9,7 +9,7 @@ between cores, or are assumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -55,12 +55,7 @@ class LevelCosts:
 
         Raises NumascapeError if there is no such level, or costs fall from a level to the next.
         """
-        names = [*(level.name for level in levels), BETWEEN_HOSTS]
-        unknown = [name for name in self.by_name if name not in names]
-        if unknown:
-            raise NumascapeError(
-                f"there is no level {unknown[0][:20]!r} here: choose from {', '.join(names)}"
-            )
+        names = _check_names(self.by_name, levels)
         costs: list[float | None] = [self.by_name.get(name) for name in names]
         node = names.index(NODE)
         for i in range(node - 1, -1, -1):
@@ -71,36 +66,52 @@ class LevelCosts:
         return costs
 
 
+def _check_names(given: Iterable[str], levels: Sequence[PlaceLevel]) -> list[str]:
+    """The names of all levels, and of pairs of hosts. Raises NumascapeError for another name."""
+    names = [*(level.name for level in levels), BETWEEN_HOSTS]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise NumascapeError(
+            f"there is no level {unknown[0][:20]!r} here: choose from {', '.join(names)}"
+        )
+    return names
+
+
 def three_costs(costs: Sequence[float], levels: Sequence[PlaceLevel]) -> LevelCosts:
     """Costs within a core, within any shared cache or other group in a node, and within a node."""
     core, cache, node = costs
-    inner = _inside_node(levels)
+    inner = inside_node(levels)
     return LevelCosts({CORE: core, **dict.fromkeys(inner, cache), NODE: node})
 
 
 def assumed_costs(levels: Sequence[PlaceLevel]) -> LevelCosts:
     """Nothing within a core, 1 on the closest shared level, and twice as much on each next one."""
-    names = [*_inside_node(levels), NODE]
+    names = [*inside_node(levels), NODE]
     return LevelCosts({CORE: 0.0, **{name: _STEP**i for i, name in enumerate(names)}})
 
 
-def named_costs(text: str) -> LevelCosts:
+def named_costs(text: str, levels: Sequence[PlaceLevel]) -> LevelCosts:
     """Read costs such as core=0,L2=1,L3=2,node=4. Raises NumascapeError."""
     costs: dict[str, float] = {}
     for word in text.split(","):
-        name, _, value = word.partition("=")
+        before, _, value = word.partition("=")
+        name = before.strip()
+        if name in costs:
+            raise NumascapeError(f"--level-costs has two costs of {name[:20]!r}: give one")
         try:
-            costs[name.strip()] = float(value)
+            costs[name] = float(value)
         except ValueError:
             raise NumascapeError(
                 f"--level-costs {text[:60]!r} is not a list of costs such as core=0,L3=1,node=3"
             ) from None
+    _check_names(costs, levels)
     if NODE not in costs:
         raise NumascapeError("--level-costs does not have the cost within a node: add node=3")
     return LevelCosts(costs)
 
 
-def _inside_node(levels: Sequence[PlaceLevel]) -> list[str]:
+def inside_node(levels: Sequence[PlaceLevel]) -> list[str]:
+    """The names of the levels between core and node, such as shared caches."""
     names = [level.name for level in levels]
     return names[1 : names.index(NODE)]
 
@@ -154,7 +165,7 @@ def measured_costs(
     ns = _by_core(target, latencies)
     cores = np.arange(target.cores)
     shared = common_level(levels, cores[:, None], cores[None, :])
-    names = [*_inside_node(levels), NODE]
+    names = [*inside_node(levels), NODE]
     medians = [_median(ns[shared == 1 + i]) for i in range(len(names))]
     if all(median is None for median in medians):
         raise NumascapeError("the latencies have no pair of cores of one node")

@@ -109,6 +109,16 @@ def target_of_machine(machine: Machine, factor: float | None = None) -> Target:
     )
 
 
+def with_factor(target: Target, factor: float) -> Target:
+    """The target with this NUMA factor between any two nodes.
+
+    Its latencies and bandwidths are left out, because they would contradict the factor.
+    """
+    _check_factor(factor)
+    matrix = flat_target(target.nodes, 1, factor).factor
+    return replace(target, factor=matrix, latency=no_floats(), bandwidth=no_floats())
+
+
 def several_hosts(target: Target, hosts: int, factor: float) -> Target:
     """A copy of the target for each host.
 

@@ -35,20 +35,22 @@ class TargetOptions:
 class Hosts:
     """The cores of the hosts; `plain` is the same target without costs by level.
 
-    `levels` are those of the cores, or none without costs by level.
+    `levels` are those of the cores, or none without costs by level. `ignored` are then the names of
+    the levels inside the nodes: messages between any two cores of a node cost the same.
     """
 
     target: Target
     plain: Target
     number: int
     levels: Sequence[PlaceLevel]
+    ignored: Sequence[str]
 
 
 def hosts_and_tasks(
     machine: str | None, graph: Path, form: str | None, loads: Path | None, given: TargetOptions
 ) -> tuple[Hosts, TaskGraph]:
     """Hosts with as many cores as the tasks need, and the tasks. Says what is assumed."""
-    from numascape.balance.levels import with_levels
+    from numascape.balance.levels import inside_node, with_levels
     from numascape.balance.place_levels import place_levels
     from numascape.balance.target import USUAL_HOST_FACTOR, several_hosts
     from numascape.machine import open_machine
@@ -71,14 +73,15 @@ def hosts_and_tasks(
         tasks = with_loads(tasks, loads)
     between = USUAL_HOST_FACTOR if given.host_factor is None else given.host_factor
     plain = several_hosts(one, hosts, between)
-    levels = [] if costs is None else place_levels(plain, described, hosts)
+    every = place_levels(plain, described, hosts)
+    levels = [] if costs is None else every
     target = plain if costs is None else with_levels(plain, levels, costs)
     if given.memory_limit is not None:
         import numpy as np
 
         limit = float(parse_bytes(given.memory_limit))
         target = replace(target, core_memory=np.full(target.cores, limit))
-    return Hosts(target, plain, hosts, levels), tasks
+    return Hosts(target, plain, hosts, levels, [] if levels else inside_node(every)), tasks
 
 
 def _one_host(
@@ -87,28 +90,41 @@ def _one_host(
     """The target of one host, with a factor that is assumed if need be, and the costs by level."""
     from numascape.balance.levels import measured_costs
     from numascape.balance.place_levels import place_levels
-    from numascape.balance.target import USUAL_FACTOR, target_of_machine
 
     latencies = _latencies(machine, source, given.level_costs)
-    try:
-        one = target_of_machine(machine, given.factor)
-    except NumascapeError as error:
-        if given.factor is not None or "NUMA factors" not in str(error):
-            raise
-        one = target_of_machine(machine, USUAL_FACTOR)
-        if latencies is None:
-            terminal.say(
-                f"the NUMA factors of {terminal.printable(machine.name)} are unknown: "
-                f"{USUAL_FACTOR:g} is assumed (use --factor to change it)"
-            )
+    one = _with_factors(machine, given.factor, latencies is not None)
     levels = place_levels(one, machine)
     if latencies is not None:
-        one, costs = measured_costs(one, levels, latencies)
+        measured, costs = measured_costs(one, levels, latencies)
         _say_costs(costs, "by measured latencies")
-        return one, costs
+        return (measured if given.factor is None else one), costs
     if given.level_costs is None:
         return one, None
     return one, _given_costs(given.level_costs, levels)
+
+
+def _with_factors(machine: Machine, factor: float | None, measured: bool) -> Target:
+    """The target of one host with the given factor or its own; says what is assumed or replaced."""
+    from numascape.balance.target import USUAL_FACTOR, target_of_machine, with_factor
+
+    name = terminal.printable(machine.name)
+    if factor is not None:
+        known = target_of_machine(machine, factor)
+        replaced = with_factor(known, factor)
+        if (replaced.factor != known.factor).any():
+            terminal.say(f"note: --factor {factor:g} replaces the NUMA factors of {name}")
+        return replaced
+    try:
+        return target_of_machine(machine)
+    except NumascapeError as error:
+        if "NUMA factors" not in str(error):
+            raise
+    if not measured:
+        terminal.say(
+            f"the NUMA factors of {name} are unknown: {USUAL_FACTOR:g} is assumed (use --factor "
+            "to change it)"
+        )
+    return target_of_machine(machine, USUAL_FACTOR)
 
 
 def _given_costs(words: str, levels: Sequence[PlaceLevel]) -> LevelCosts:
@@ -120,7 +136,7 @@ def _given_costs(words: str, levels: Sequence[PlaceLevel]) -> LevelCosts:
         _say_costs(costs, "as assumed: the machine has no latencies between cores")
         return costs
     if "=" in words:
-        return named_costs(words)
+        return named_costs(words, levels)
     return three_costs(numbers("--level-costs", words, 3, "0,1,3"), levels)
 
 

@@ -75,7 +75,7 @@ def _processes(groups: int) -> Executor:
     return process_engine(workers)() if workers > 1 else ThreadPoolExecutor(1)
 
 
-def say_unused(options: Options) -> None:
+def say_unused(options: Options, memory_limit: str | None) -> None:
     """Name the given options that have no effect on other algorithms than incumbent."""
     from numascape.balance import Options
     from numascape.balance.mapping import OURS
@@ -89,6 +89,7 @@ def say_unused(options: Options) -> None:
         "--effort": options.effort != plain.effort,
         "--time-limit": options.time_limit != plain.time_limit,
         "--threads": options.threads != plain.threads,
+        "--memory-limit": memory_limit is not None,
     }
     if any(given.values()):
         names = ", ".join(name for name in given if given[name])
@@ -123,6 +124,11 @@ def print_table(results: BalanceResults) -> None:
     known = (graph.memory, graph.working, graph.block, graph.core_memory_taken)
     if len(target.core_memory) and not any(len(values) for values in known):
         terminal.say("note: the memory of these tasks is unknown: --memory-limit has no effect")
+    if where.ignored and graph.messages:
+        terminal.say(
+            f"note: messages between all cores of a node cost the same: {', '.join(where.ignored)} "
+            "of the machine have no effect (use --level-costs default to change it)"
+        )
     for sentence in _full_nodes(problem):
         terminal.say(f"note: {sentence}")
 

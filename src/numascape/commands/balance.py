@@ -23,7 +23,6 @@ from numascape.commands._options import MachineOption, output_to
 from numascape.errors import NumascapeError
 
 INFINITE = float("inf")
-UNSET = float("nan")
 
 
 def balance(
@@ -50,7 +49,8 @@ def balance(
         float | None,
         typer.Option(
             "--factor",
-            help="The NUMA factor between nodes, if the machine does not have it. Default: 2.",
+            help="The NUMA factor between any two nodes. Default: the machine's factors; 2 where "
+            "they are unknown.",
             show_default=False,
         ),
     ] = None,
@@ -85,36 +85,35 @@ def balance(
         bool, typer.Option("--compare", help="Print a table of the results of all algorithms.")
     ] = False,
     alpha: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--alpha", help="NumaLB, NucoLB: the weight of a message.", show_default=False
         ),
-    ] = UNSET,
+    ] = None,
     max_imbalance: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--max-imbalance",
             help="The aim: the time of the slowest core, divided by the mean time. Default: 1.05.",
             show_default=False,
         ),
-    ] = UNSET,
+    ] = None,
     max_migrations: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--max-migrations",
-            min=0,
             help="incumbent: the maximum number of migrations.",
             show_default=False,
         ),
-    ] = INFINITE,
+    ] = None,
     migration_price: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--migration-price",
             help="incumbent: the cost of a migration, in units of communication cost.",
             show_default=False,
         ),
-    ] = UNSET,
+    ] = None,
     iterations: Annotated[
         float,
         typer.Option(
@@ -148,20 +147,18 @@ def balance(
         float,
         typer.Option(
             "--effort",
-            min=0,
             help="incumbent: a factor for the amount of work; 0: fastest, without annealing.",
         ),
     ] = 1.0,
     time_limit: Annotated[
-        float,
+        float | None,
         typer.Option(
             "--time-limit",
             metavar="SECONDS",
-            min=0,
             help="incumbent: stop after this time. The result then depends on the machine's speed.",
             show_default=False,
         ),
-    ] = INFINITE,
+    ] = None,
     message_cost: Annotated[
         str,
         typer.Option(
@@ -274,19 +271,23 @@ def balance(
     where, tasks = hosts_and_tasks(machine, graph, form, loads, place)
     costs = numbers("--message-cost", message_cost, 2, "1e-6,2e-10")
     for cost in costs:
-        _at_least("--message-cost", cost if cost < INFINITE else INFINITE, 0)  # nan, too
+        _at_least("--message-cost", cost, 0, cost)
     problem = Problem(tasks, where.target, *costs)
-    _at_least("--alpha", alpha, 0)
-    _at_least("--max-imbalance", max_imbalance, 1)
-    _at_least("--migration-price", migration_price, 0)
-    _at_least("--effort", effort, 0)
+    plain = Options()
     options = Options(
-        alpha=alpha, max_imbalance=max_imbalance, max_migrations=max_migrations,
-        migration_price=migration_price, iterations=_positive("--iterations", iterations),
-        starts=tuple(start or ()), effort=effort, time_limit=time_limit, seed=seed, threads=threads,
-    )  # fmt: skip
+        alpha=_at_least("--alpha", alpha, 0, plain.alpha),
+        max_imbalance=_at_least("--max-imbalance", max_imbalance, 1, plain.max_imbalance),
+        max_migrations=_at_least("--max-migrations", max_migrations, 0, plain.max_migrations),
+        migration_price=_at_least("--migration-price", migration_price, 0, plain.migration_price),
+        iterations=_positive("--iterations", iterations),
+        starts=tuple(start or ()),
+        effort=_at_least("--effort", effort, 0, plain.effort),
+        time_limit=_at_least("--time-limit", time_limit, 0, plain.time_limit),
+        seed=seed,
+        threads=threads,
+    )
     if algorithm != OURS and not compare:
-        say_unused(options)
+        say_unused(options, memory_limit)
     rows = by_groups(problem, algorithm, groups, (dask, mpi), options)
     names = [algorithm, *(name for name in ALGORITHMS if name != algorithm)]
     left = (names if compare else names[:1])[len(rows) :]
@@ -304,9 +305,13 @@ def balance(
         terminal.say(f"wrote {timeline}")
 
 
-def _at_least(option: str, value: float, smallest: float) -> None:
-    if value < smallest or value == INFINITE:
+def _at_least(option: str, value: float | None, smallest: float, unset: float) -> float:
+    """The value of an option; `unset` if it is not given. Raises NumascapeError."""
+    if value is None:
+        return unset
+    if not smallest <= value < INFINITE:  # nan is refused, too
         raise NumascapeError(f"{option} {value:g} is not a number of at least {smallest:g}")
+    return value
 
 
 def _positive(option: str, value: float) -> float:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from numascape.balance import Problem, TaskGraph, flat_target
 from numascape.balance.formats import (
+    format_of,
     read_graph,
     write_graph,
     write_lbaf_mapping,
@@ -42,6 +44,21 @@ def test_messages_of_a_pair_are_added_up(small: TaskGraph) -> None:
 def test_our_document_is_read_as_it_was_written(small: TaskGraph, tmp_path: Path) -> None:
     write_graph(tmp_path / "tasks.json", small)
     assert same(read_graph(tmp_path / "tasks.json", 2), small)
+
+
+def test_json_is_known_by_its_content_whatever_its_name(small: TaskGraph, tmp_path: Path) -> None:
+    write_graph(tmp_path / "tasks.json", small)
+    content = (tmp_path / "tasks.json").read_bytes()
+    (tmp_path / "tasks.json.gz").write_bytes(gzip.compress(content))
+    (tmp_path / "tasks.json.br").write_bytes(brotli.compress(content))
+    (tmp_path / "tasks.0.json").write_bytes(content)
+    late = {"load": [1.0] * 5000, "format": "numascape tasks", "version": 1}
+    (tmp_path / "late.7.json").write_text(json.dumps(late))
+    for name in ("tasks.json.gz", "tasks.json.br", "tasks.0.json"):
+        assert same(read_graph(tmp_path / name, 2), small), name
+    assert read_graph(tmp_path / "late.7.json", 2).tasks == 5000
+    (tmp_path / "vt.json").write_bytes(lbaf(0, [1, 2, 3]))
+    assert format_of(tmp_path / "vt.json") == "lbaf"
 
 
 def test_tables_in_a_folder(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_costs_that_do_not_rise_are_refused() -> None:
     with pytest.raises(NumascapeError, match="that of a node above 0"):
         LevelCosts({"core": 0, "node": 0})
     with pytest.raises(NumascapeError, match="no level 'L9' here: choose from core, node, host"):
-        with_levels(one, levels, named_costs("L9=1,node=3"))
+        with_levels(one, levels, named_costs("L9=1,node=3", levels))
     many = several_hosts(one, 200, 5.0)
     levels = place_levels(many, machine, 200)
     with pytest.raises(NumascapeError, match="6400 cores or caches"):
@@ -174,10 +174,12 @@ def test_costs_by_name_reach_beyond_the_node() -> None:
     machine = open_machine(DEEP)
     hosts = several_hosts(target_of_machine(machine, 2.0), 2, 10.0)
     levels = place_levels(hosts, machine, 2)
-    near = with_levels(hosts, levels, named_costs("core=0,L2=1,L3=2,node=3"))
+    near = with_levels(hosts, levels, named_costs("core=0,L2=1,L3=2,node=3", levels))
     # Cores 0 to 31 are one host; groups of 4, 8 and 16 share an L3 cache, a node and a package.
     assert near.factor[0, [0, 1, 2, 4, 8, 16, 32]].tolist() == [0, 1, 2, 3, 6, 6, 30]
-    far = with_levels(hosts, levels, named_costs("core=0,L3=2,node=3,package=4,host=5,hosts=50"))
+    far = with_levels(
+        hosts, levels, named_costs("core=0,L3=2,node=3,package=4,host=5,hosts=50", levels)
+    )
     assert far.factor[0, [0, 1, 2, 4, 8, 16, 32]].tolist() == [0, 2, 2, 3, 4, 5, 50]
     assumed = assumed_costs(levels)
     assert assumed.by_name == {"core": 0, "L2": 1, "L3": 2, "node": 4}
@@ -206,7 +208,7 @@ def test_balancers_see_every_level() -> None:
     machine = open_machine(DEEP)
     one = target_of_machine(machine, 2.0)
     levels = place_levels(one, machine)
-    costs = named_costs("core=0,L2=1,L3=2,node=4,package=8,host=16")
+    costs = named_costs("core=0,L2=1,L3=2,node=4,package=8,host=16", levels)
     pairs = [(a, b) for a in range(32) for b in range(a)]
     weight = [1 << (3 * (5 - max(1, (a ^ b).bit_length()))) for a, b in pairs]
     shuffled = np.random.default_rng(3).permutation(32)
@@ -256,6 +258,8 @@ def test_the_verb_says_what_it_assumes(numascape: Numascape, file: Path) -> None
         (("--level-costs", "core=0"), "add node=3"),
         (("--level-costs", "core=x,node=1"), "not a list of costs such as"),
         (("--level-costs", "L2=1,node=2"), "there is no level 'L2' here"),
+        (("--level-costs", "foo=3"), "there is no level 'foo' here: choose from core, node, host"),
+        (("--level-costs", "core=0,core=1,node=2"), "has two costs of 'core': give one"),
         (("--level-costs", "measured"), "has no latencies between cores"),
     ],
 )
@@ -266,6 +270,27 @@ def test_mistakes_are_told_in_one_line(
     assert status == 2
     assert complaint in errors.splitlines()[-1]
     assert sum("error" in line for line in errors.splitlines()) == 1
+
+
+def test_a_factor_replaces_those_of_the_machine(numascape: Numascape, file: Path) -> None:
+    arguments = ("balance", file, "-a", "greedy", "--host-factor", 1, "--factor")
+    status, flat, said = numascape(*arguments, 1, "-m", "numa32")
+    assert status == 0
+    assert "note: --factor 1 replaces the NUMA factors of NUMA32" in said
+    _, far, _ = numascape(*arguments, 3, "-m", "numa32")
+    columns = [output.splitlines()[-1].split() for output in (flat, far)]
+    # Greedy ignores messages: 960 of them cost 1, or 1 within a node and 3 between nodes.
+    assert float(columns[0][2]) == 960
+    assert 960 < float(columns[1][2]) <= 3 * 960
+    assert (float(columns[1][2]) - 960) % 2 == 0
+
+
+def test_levels_without_effect_are_named(numascape: Numascape, file: Path) -> None:
+    arguments = ("balance", file, "-a", "greedy", "-m", "numa:1 l3:12 core:8 pu:1")
+    assert "between all cores of a node cost the same: L3 of the" in numascape(*arguments)[2]
+    assert "cost the same" not in numascape(*arguments, "--level-costs", "default")[2]
+    plain = ("balance", file, "-a", "greedy", "-m", "numa:2 core:64 pu:1", "--factor", 2)
+    assert "cost the same" not in numascape(*plain)[2]
 
 
 def test_costs_by_level_from_the_machine(numascape: Numascape, file: Path, tmp_path: Path) -> None:

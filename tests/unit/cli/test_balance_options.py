@@ -54,10 +54,10 @@ def test_the_cost_of_a_message_is_a_number_from_0(
 
 
 def test_options_that_an_algorithm_does_not_use_are_named(numascape: Numascape, file: Path) -> None:
-    given = ("--max-migrations", 3, "--start", "metis", "--time-limit", 5)
+    given = ("--max-migrations", 3, "--start", "metis", "--time-limit", 5, "--memory-limit", "8G")
     status, _, errors = numascape("balance", file, "-m", "numa16", "-a", "metis", *given)
     assert status == 0
-    note = "note: only incumbent uses --max-migrations, --start, --time-limit"
+    note = "note: only incumbent uses --max-migrations, --start, --time-limit, --memory-limit"
     assert note in errors
     for used in (("-a", "metis", "--compare"), ("-a", "incumbent")):
         assert "note: only" not in numascape("balance", file, "-m", "numa16", *used, *given)[2]

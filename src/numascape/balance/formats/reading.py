@@ -34,6 +34,10 @@ assigned to the cores in equal blocks."""
 
 _BY_SUFFIX: Final = {".json": "json", ".csv": "matrix", ".graph": "metis", ".metis": "metis",
                      ".grf": "scotch", ".src": "scotch"}  # fmt: skip
+_COMPRESSED: Final = (".br", ".gz")
+
+_JSON_NAMES: Final = re.compile(rb'"(phases|format)"\s*:')
+"""vt and LBAF have `phases`; our documents have `format`."""
 
 
 def read_graph(path: Path, cores: int, form: str | None = None) -> TaskGraph:
@@ -58,15 +62,24 @@ def format_of(path: Path) -> str:
         raise NumascapeError(f"cannot read {path}: {error.strerror}") from error
     if start.startswith(MAGIC):
         return "lbdump"
-    if start.lstrip()[:1] != b"{":
-        start = read_bytes(path)[:4096]  # it may be compressed
-    if start.lstrip()[:1] == b"{" and (
-        path.suffix in (".br", ".gz") or re.search(LBAF_NAME, path.name)
-    ):
-        return "lbaf"
-    named = _BY_SUFFIX.get(path.suffix.lower())
+    content = start if start.lstrip()[:1] == b"{" else read_bytes(path)  # it may be compressed
+    if content.lstrip()[:1] == b"{":
+        return _json_format(content, path)
+    name = path.with_suffix("") if path.suffix in _COMPRESSED else path
+    named = _BY_SUFFIX.get(name.suffix.lower())
     if named is None:
         raise NumascapeError(
             f"{path}: the format is unknown: give --format with one of {', '.join(FORMATS)}"
         )
     return named
+
+
+def _json_format(start: bytes, path: Path) -> str:
+    """The format of a JSON document, whatever the file's name: by its names of values.
+
+    They may come after long lists, so the whole file is searched if its start has none of them.
+    """
+    found = _JSON_NAMES.search(start) or _JSON_NAMES.search(read_bytes(path))
+    if found is not None:
+        return "lbaf" if found[1] == b"phases" else "json"
+    return "lbaf" if re.search(LBAF_NAME, path.name) else "json"
