@@ -17,11 +17,14 @@ from numascape.findings.groups import Group, group_findings, stake_of
 from numascape.findings.subject import Run
 from numascape.findings.verdict import verdict
 from numascape.findings.wording import number_text, threads_text
-from numascape.machine.description import Machine
 from numascape.quantities import counted, percent
 from numascape.terminal import printable
 from numascape.trace.counting import only_touches, samples_are_faults
 
+_NO_GAINS = (
+    "The shares above are shares of accesses, not of time. Add --machine NAME to predict the gain "
+    "on a machine with CPUs on several nodes."
+)
 _NAMES = 4
 _MAX_FINDINGS = 3
 _WIDEST = 100
@@ -64,28 +67,13 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
                     print_indented(console, _spoken(sentence), 2 * INDENT)
     if to_do and run.nodes is None and not only_touches(run.trace):
         console.print()
-        print_indented(console, Text(printable(_why_no_gains(run.machine)), "dim"), 0)
+        print_indented(console, Text(_NO_GAINS, "dim"), 0)
 
 
 def _is_conclusion(group: Group) -> bool:
     """Whether it says of the whole run that there is nothing to fix, or that nothing is known."""
     kinds = (Kind.NO_PROBLEM, Kind.NO_SINGLE_CAUSE, Kind.TOO_FEW_SAMPLES)
     return group.kind in kinds and group.first.structure is None
-
-
-def _why_no_gains(machine: Machine) -> str:
-    """Why no gain is predicted: on this machine, all accesses are local."""
-    if len(machine.nodes) == 1:
-        local = f"{machine.name} has one node, where all memory is local."
-    else:
-        local = (
-            f"All CPUs of {machine.name} are on one node, and first touch puts all pages on this "
-            "node: all accesses are local."
-        )
-    return (
-        f"{local} The shares above are shares of accesses, not of time. Add --machine NAME to "
-        "predict the gain on a machine with CPUs on several nodes."
-    )
 
 
 def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:

@@ -26,6 +26,8 @@ class Group:
     gain: Gain | None
     of_touches: bool = False
     """Whether the accesses are first touches, one for each page."""
+    all_local: bool = False
+    """Whether all accesses are local on the machine, so that placement matters only on others."""
 
     @property
     def first(self) -> Finding:
@@ -51,6 +53,7 @@ def group_findings(run: Run, found: Sequence[Finding]) -> list[Group]:
             min(1.0, share_of(sum(finding.nearer for finding in members), run.accesses)),
             joint_gain(run, members),
             only_touches(run.trace),
+            run.nodes is None,
         )
         for members in by_cause(found)
     ]
@@ -81,4 +84,7 @@ def stake_of(group: Group) -> tuple[str, str]:
         return percent(group.share), "of accesses use a cache line that other threads write"
     if group.kind is Kind.LOAD_IMBALANCE:
         return percent(group.share), "of accesses are made while other threads wait"
+    if group.all_local:
+        label = "of accesses could become local on a machine with CPUs on several nodes"
+        return percent(group.share), label
     return percent(group.share), ("of accesses could become local (not an estimate of time saved)")

@@ -14,6 +14,7 @@ from numascape.findings.groups import group_findings
 from numascape.findings.remedies import RemediedRun
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import MIN_RELEVANT_GAIN
+from numascape.machine.description import Machine
 from numascape.prediction.load import Tuning
 from numascape.prediction.model import Prediction
 from numascape.quantities import percent
@@ -26,7 +27,7 @@ _HANDED = (
 
 
 def verdict(run: Run, found: Sequence[Finding]) -> str:
-    """The conclusion from the findings of a run; empty if no gain can be predicted."""
+    """The conclusion from the findings of a run; empty if there is nothing to conclude."""
     groups = group_findings(run, found)
     to_do = [group for group in groups if group.first.to_do]
     if not to_do:
@@ -34,6 +35,8 @@ def verdict(run: Run, found: Sequence[Finding]) -> str:
         return next((g.first.why for g in groups if g.first.structure is None), handed)
     if only_touches(run.trace):
         return ""
+    if run.nodes is None:
+        return _all_local(run.machine)
     gains = [group.gain for group in to_do if group.gain is not None]
     if not gains:
         return ""
@@ -49,6 +52,18 @@ def verdict(run: Run, found: Sequence[Finding]) -> str:
     if policy is not None and 1 - policy.relative >= MIN_RELEVANT_GAIN:
         return f"{none} But the policy {policy.label} saves {percent(1 - policy.relative)}."
     return f"{none} The findings may matter for larger inputs."
+
+
+def _all_local(machine: Machine) -> str:
+    """Why placement saves nothing on a machine where all accesses are local."""
+    if len(machine.nodes) == 1:
+        why = f"All accesses are local on {machine.name}, which has one node."
+    else:
+        why = (
+            f"All accesses are local on {machine.name}: all its CPUs are on one node, and first "
+            "touch puts all pages on this node."
+        )
+    return f"{why} Placement of memory matters only on a machine with CPUs on several nodes."
 
 
 def fixes_of(

@@ -51,7 +51,13 @@ def test_all_accesses_are_local_so_no_gain_is_promised(numascape: Numascape, tra
     assert status == 0
     assert output.startswith("seismic: 16 threads, on NVIDIA GH200 Grace Hopper (9 nodes)")
     assert "of the run time saved" not in output
-    assert "All CPUs of NVIDIA GH200 Grace Hopper are on one node" in output
+    # One verdict, before the findings, and no number that contradicts it.
+    verdict = output.splitlines()[1]
+    assert "All accesses are local on NVIDIA GH200 Grace Hopper: all its CPUs are on" in verdict
+    assert verdict.endswith("matters only on a machine with CPUs on several nodes.")
+    shares = [line for line in output.splitlines() if "could become local" in line]
+    assert shares
+    assert all(line.endswith("on a machine with CPUs on several nodes") for line in shares)
     assert "shares of accesses, not of time" in output
 
 
