@@ -7,7 +7,7 @@ here=${0%/*}
 . "$here/numascape-job.sh"
 
 job_memory || exit 0
-check "$bytes_per_node"
+check "$bytes_per_node" "$job_nodes"
 [ $? -eq 1 ] || exit 0
 log "job $SLURM_JOB_ID has left page cache; dropping it"
 "$NUMASCAPE" host drop >/dev/null 2>&1 || log "cannot drop caches: status $?"

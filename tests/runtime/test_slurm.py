@@ -7,6 +7,7 @@ Guests test that the answers about real machines are right (tests/vm/test_host.p
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sysconfig
@@ -19,7 +20,21 @@ from quality.external import ROOT
 from runtime.one_node_slurm import Slurm, missing, one_node_slurm
 
 MIB = 1 << 20
-CPU_NODES = max(1, len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))))
+CPUS = os.cpu_count() or 1
+
+
+def sockets(folder: Path, nodes: dict[int, tuple[str, str]]) -> Path:
+    """A folder like /sys with these nodes: the CPUs of each, and those of its socket."""
+    for number, (cpus, socket) in nodes.items():
+        node = folder / f"devices/system/node/node{number}"
+        node.mkdir(parents=True)
+        (node / "cpulist").write_text(f"{cpus}\n")
+        if cpus:
+            first = cpus.replace("-", ",").split(",")[0]
+            topology = folder / f"devices/system/cpu/cpu{first}/topology"
+            topology.mkdir(parents=True)
+            (topology / "core_siblings_list").write_text(f"{socket}\n")
+    return folder
 
 
 class Site:
@@ -69,9 +84,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Slurm, S
         yield slurm, site
 
 
-def job(slurm: Slurm, memory: str) -> str:
+def job(slurm: Slurm, *options: str) -> str:
     """Run a job; when this returns, its epilog has ended."""
-    printed = slurm.run("srun", memory, "echo", "ran")
+    printed = slurm.run("srun", *options, "echo", "ran")
     slurm.wait_for("idle")
     return printed
 
@@ -80,13 +95,38 @@ def test_a_local_job_starts_and_its_memory_is_checked(cluster: tuple[Slurm, Site
     slurm, site = cluster
     site.expect(0, 0)
     assert "ran" in job(slurm, "--mem=512M")
-    expected = f"host check --bytes-per-node {512 * MIB // CPU_NODES}"
-    assert site.called() == [expected, expected]  # the prolog's and the epilog's
+    before, after = site.called()  # the prolog's check and the epilog's
+    assert before == after
+    assert before.startswith(f"host check --bytes-per-node {512 * MIB} --nodes ")
     site.expect(0, 0)
     assert "ran" in job(slurm, "--mem-per-cpu=100M")
-    per_node = int(site.called()[0].split()[-1])
+    per_node = int(site.called()[0].split()[3])
     assert per_node > 0
-    assert per_node % (100 * MIB // CPU_NODES) == 0
+    assert per_node % (100 * MIB) == 0
+
+
+@pytest.mark.skipif(CPUS < 2, reason="needs two CPUs")
+def test_only_the_nodes_of_the_jobs_cpus_are_checked(
+    cluster: tuple[Slurm, Site], tmp_path: Path
+) -> None:
+    slurm, site = cluster
+    # The first CPU is node 3, all others are node 5.
+    others = f"1-{CPUS - 1}" if CPUS > 2 else "1"
+    system = sockets(tmp_path, {3: ("0", "0"), 5: (others, others)})
+    site.configure(None, f"NUMASCAPE_SYS={system}")
+    try:
+        site.expect(0, 0)
+        assert "ran" in job(slurm, "--mem=512M", "--ntasks=1", "--cpus-per-task=1")
+        one = site.called()[0].split()
+        assert one[3] == str(512 * MIB)
+        assert one[-1] in {"3", "5"}
+        site.expect(0, 0)
+        assert "ran" in job(slurm, "--mem=512M", "--ntasks=1", f"--cpus-per-task={CPUS}")
+        both = site.called()[0].split()
+        first, rest = 512 * MIB // CPUS, 512 * MIB * (CPUS - 1) // CPUS
+        assert both[3:] == [f"{first},{rest}", "--nodes", "3,5"]
+    finally:
+        site.configure()
 
 
 def test_cache_is_dropped_before_a_job_that_would_not_be_local(
@@ -150,6 +190,57 @@ def test_the_real_tool_answers_for_this_machine(cluster: tuple[Slurm, Site]) -> 
     finally:
         site.configure()
     assert site.log.read_text() == ""
+
+
+# Two sockets of two nodes of two cores of two threads, as Linux numbers them; memory without CPUs.
+DEEP = {
+    0: ("0-1,8-9", "0-3,8-11"),
+    1: ("4-5,12-13", "4-7,12-15"),
+    2: ("2-3,10-11", "0-3,8-11"),
+    10: ("6-7,14-15", "4-7,12-15"),
+    11: ("", ""),
+}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "total", "expected"),
+    [
+        # Slurm's CPUs 0 to 7 are the first socket: nodes 0 and 2.
+        ("0-7", 16, "536870912,536870912 --nodes 0,2"),
+        ("0-1,3", 16, "1073741824 --nodes 0"),
+        ("2-4,8", 16, "536870912,268435456,268435456 --nodes 0,1,2"),
+        ("0-15", 16, "268435456,268435456,268435456,268435456 --nodes 0,1,2,10"),
+        ("6-7", 8, "1073741824 --nodes 10"),  # Slurm counts cores, Linux counts threads
+        ("", 16, "268435456"),  # not known
+    ],
+)
+def test_the_memory_of_a_job_is_on_the_nodes_of_its_cpus(
+    tmp_path: Path, cpus: str, total: int, expected: str
+) -> None:
+    site = Site(tmp_path)
+    site.expect(0)
+    # As Slurm 22.05 prints it; this host is the second group.
+    (tmp_path / "scontrol").write_text(
+        "#!/bin/sh\ncase $* in\n"
+        "'-o -d show job 7') echo 'JobId=7 NumNodes=2-2 NumCPUs=20 NumTasks=2   Nodes=a1 "
+        f"CPU_IDs=9 Mem=1 GRES= Nodes=a[2-3] CPU_IDs={cpus} Mem=9 GRES= MinCPUsNode=1 "
+        "MinMemoryNode=1G MinTmpDiskNode=0 ' ;;\n"
+        f"'-o show node a2') echo 'NodeName=a2 CPUAlloc=1 CPUTot={total} CPULoad=1' ;;\n"
+        "'show hostnames a[2-3]') echo a2; echo a3 ;;\n"
+        "'show hostnames a1') echo a1 ;;\nesac\n"
+    )
+    (tmp_path / "scontrol").chmod(0o755)
+    system = sockets(tmp_path / "sys", DEEP)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "a2",
+        "NUMASCAPE_SYS": str(system),
+    }  # fmt: skip
+    subprocess.run([site.scripts / "prolog.sh"], env=environment, check=True)
+    assert site.called() == [f"host check --bytes-per-node {expected}"]
+    site.configure(None, "NODES=all")
+    site.expect(0)
+    subprocess.run([site.scripts / "prolog.sh"], env=environment, check=True)
+    assert site.called() == ["host check --bytes-per-node 268435456"]
 
 
 @pytest.mark.parametrize(

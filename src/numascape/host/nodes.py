@@ -8,7 +8,10 @@ from numascape.machine.kernel_lists import parse_cpu_list
 
 
 def parse_nodes(text: str, known: list[int]) -> list[int]:
-    """Nodes such as `0,2-3`; raises NumascapeError if it is not a list or a node is not `known`."""
+    """Nodes such as `0,2-3`, each once, in this order.
+
+    Raises NumascapeError if it is not a list or a node is not `known`.
+    """
     try:
         nodes = parse_cpu_list(text)
     except ValueError as error:
@@ -19,4 +22,4 @@ def parse_nodes(text: str, known: list[int]) -> list[int]:
         if node not in known:
             have = ", ".join(map(str, known))
             raise NumascapeError(f"there is no node {node} here: the nodes are {have}")
-    return sorted(set(nodes))
+    return list(dict.fromkeys(nodes))

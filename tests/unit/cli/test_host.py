@@ -89,6 +89,11 @@ def test_check_exits_with_its_verdict(two_nodes: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert "would go to node 1" in printed
     assert "clean page cache; fix: numascape host" in printed
+    uneven = ["host", "check", "--bytes-per-node", "1M,512M", "--nodes", "1,0", *root]
+    assert run(uneven) == 0
+    printed = capsys.readouterr().out
+    assert "node 0: 512 MiB would be local" in printed
+    assert "node 1: 1 MiB would be local" in printed
     assert run(["host", "check", "--bytes-per-node", "2G", "--json", *root]) == 1
     assert json.loads(capsys.readouterr().out)["nodes"][0]["spilled"] > 0
 
@@ -160,6 +165,8 @@ def test_plans_that_say_nothing_of_this_host_are_one_line(
         (["show", "--root", "nowhere"], "has no information about memory"),
         (["check"], "give one of --bytes-per-node 8G, --like TRACE and --plan FILE"),
         (["check", "--bytes-per-node", "much"], "is not an amount of memory"),
+        (["check", "--bytes-per-node", "1G,2G"], "has 2 amounts: give --nodes with as many"),
+        (["check", "--bytes-per-node", "1G,2G", "--nodes", "0"], "has 2 amounts: give --nodes"),
         (["check", "--bytes-per-node", "1", "--nodes", "99"], "there is no node 99"),
         (["check", "--like", "nowhere"], "nowhere"),
         (["check", "--plan", "nowhere"], "cannot read nowhere"),

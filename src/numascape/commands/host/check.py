@@ -28,7 +28,8 @@ def check(
         typer.Option(
             "--bytes-per-node",
             metavar="BYTES",
-            help="The memory that the threads of each node use, such as 8G.",
+            help="The memory that the threads of each node use, such as 8G; with --nodes also one "
+            "amount for each of them, such as 8G,2G.",
             show_default=False,
         ),
     ] = None,
@@ -113,7 +114,14 @@ def _wanted(
         chosen = parse_nodes(nodes, state.numbers)
     else:
         chosen = [node for node in state.numbers if state.allowed(node)]
-    return dict.fromkeys(chosen, parse_bytes(bytes_per_node or ""))
+    amounts = [parse_bytes(amount) for amount in (bytes_per_node or "").split(",")]
+    if len(amounts) == 1:
+        return dict.fromkeys(chosen, amounts[0])
+    if nodes is None or len(amounts) != len(chosen):
+        raise NumascapeError(
+            f"--bytes-per-node has {len(amounts)} amounts: give --nodes with as many nodes"
+        )
+    return dict(zip(chosen, amounts, strict=True))
 
 
 def _planned(state: HostState, plan: Path, like: Path | None, root: Path) -> dict[int, int]:
