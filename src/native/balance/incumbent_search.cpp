@@ -43,8 +43,9 @@ constexpr std::size_t kSmall = 6000;
 // Fewest groups per core; with fewer, the load could not be balanced.
 constexpr double kGroupsPerCore = 8.0;
 // The price of all possible migrations, as shares of the communication cost. Below kLittle, the
-// present mapping hardly matters as a start. From kMuch on, it gets all of its annealing.
-constexpr double kLittle = 0.02, kMuch = 0.1;
+// present mapping hardly matters as a start; on small problems, below kAlmostNone. From kMuch on,
+// it gets all of its annealing.
+constexpr double kAlmostNone = 0.002, kLittle = 0.02, kMuch = 0.1;
 // Steps of annealing nodes, for each task: about half of METIS' time. A step takes longer on larger
 // graphs, which do not fit into caches. The largest are not annealed.
 constexpr double kNodeSteps = 1000.0, kNodeStepsOnLarge = 600.0;
@@ -70,6 +71,12 @@ struct Hierarchy {
 
 using Try = std::function<Mapping(const TimeLimit&)>;
 
+// What a try minimises, and how much of the annealing that depends on the price it does.
+struct Aim {
+    Goal goal;
+    double effort = 1.0;
+};
+
 class IncumbentSearch {
   public:
     IncumbentSearch(const Problem& problem, const Options& options)
@@ -83,45 +90,66 @@ class IncumbentSearch {
         const Mapping home = problem_.current();
         const SearchState now(problem_, finest_, goal_, home);
         const auto names = chosen_starts(now, options_, finest_.size() <= kSmall);
-        present_effort_ = effort_for_present(now);
-        const Mapping found = best_of(tries_from(names, home), home);
-        if (present_effort_ == 1.0 || within_caps(found)) return found;
-        present_effort_ = 1.0;
-        return best_of(tries_from(names, home), found);
+        const std::vector<Aim> aims = chosen_aims(now);
+        const Mapping found = best_of(tries_from(names, home, aims), home);
+        if (aims.front().effort == 1.0 || within_caps(found)) return found;
+        return best_of(tries_from(names, home, {{goal_}}), found);
     }
 
   private:
-    std::vector<Try> tries_from(const std::vector<std::string_view>& names, const Mapping& home) {
+    std::vector<Try> tries_from(const std::vector<std::string_view>& names, const Mapping& home,
+                                const std::vector<Aim>& aims) {
         std::vector<Try> tries;
-        // A start's random numbers do not depend on how many tries the starts before it have.
-        std::uint64_t seed = options_.seed * 1000;
-        for (std::string_view name : names) add_tries(name, home, seed += 10, tries);
+        for (const Aim& aim : aims) {
+            // A start's random numbers do not depend on how many tries the starts before it have.
+            std::uint64_t seed = options_.seed * 1000;
+            for (std::string_view name : names) add_tries(name, home, aim, seed += 10, tries);
+        }
         if (options_.start != nullptr) {
             check_mapping(problem_, *options_.start);
             const Mapping start = relabel(problem_, *options_.start);
-            add_tries_from(start, tries);
+            add_tries_from(start, {goal_}, tries);
         }
         return tries;
     }
 
-    // How much of its annealing the present mapping gets. The less migrations cost, the better are
-    // partitions as starts, and annealing takes many times as long as a partition. The work falls
-    // gradually with the price, so that a slightly different price gives a similar result. Where
-    // cores have few tasks, annealing of tasks on cores is better at balancing them.
-    double effort_for_present(const SearchState& now) const {
+    // How much annealing the present mapping gets, and with which price. The less migrations cost,
+    // the better are partitions as starts, and annealing takes many times as long as a partition.
+    // On large problems, the work falls gradually with the price, so that a slightly different
+    // price gives a similar result. On small problems, the tries have the same three prices and
+    // the same work for all prices from kAlmostNone to kMuch: then no result has both more
+    // communication and more migrations than the result for another of these prices. Where cores
+    // have few tasks, annealing of tasks on cores is better at balancing them.
+    std::vector<Aim> chosen_aims(const SearchState& now) const {
         const bool capped = goal_.max_communication < INFINITY || goal_.max_migrations < INFINITY ||
                             goal_.max_migrated_bytes < INFINITY;
         if (!options_.starts.empty() || options_.start != nullptr || capped ||
             double(problem_.tasks()) < 2.0 * kGroupsPerCore * double(problem_.cores())) {
-            return 1.0;
+            return {{goal_}};
         }
         double all = goal_.price * double(problem_.tasks());
         for (Task t = 0; t < problem_.tasks(); ++t) {
             all += goal_.byte_price * problem_.migrated_bytes(t);
         }
         const double communication = goal_.communication_weight * now.communication();
-        if (all >= kMuch * communication) return 1.0;
-        return std::max(0.0, all / communication - kLittle) / (kMuch - kLittle);
+        if (all >= kMuch * communication) return {{goal_}};
+        if (finest_.size() > kSmall) {
+            const double beyond = std::max(0.0, all / communication - kLittle);
+            return {{goal_, beyond / (kMuch - kLittle)}};
+        }
+        if (all < kAlmostNone * communication) return {{goal_, 0.0}};
+        const double unit = communication / all;
+        return {{priced(kMuch * unit), 0.5},
+                {priced(kLittle * unit), 0.5},
+                {priced(kAlmostNone * unit), 0.0}};
+    }
+
+    // The goal with these times the price of migrations.
+    Goal priced(double times) const {
+        Goal goal = goal_;
+        goal.price *= times;
+        goal.byte_price *= times;
+        return goal;
     }
 
     bool within_caps(const Mapping& mapping) const {
@@ -129,57 +157,64 @@ class IncumbentSearch {
         return state.memory_excess() <= 0.0 && state.excess() <= 0.0;
     }
 
-    void add_tries(std::string_view name, const Mapping& home, std::uint64_t seed,
+    void add_tries(std::string_view name, const Mapping& home, const Aim& aim, std::uint64_t seed,
                    std::vector<Try>& tries) {
         if (name == kStartScratch) {
-            if (present_effort_ == 0.0) return;
-            tries.push_back(
-                [&, seed](const TimeLimit& limit) { return from_scratch(seed + 900, limit); });
+            if (aim.effort == 0.0) return;
+            tries.push_back([&, aim, seed](const TimeLimit& limit) {
+                return from_scratch(aim, seed + 900, limit);
+            });
         } else if (name != kStartNow) {
-            tries.push_back([&, name, seed](const TimeLimit& limit) {
-                return from_partition(name, seed, limit);
+            tries.push_back([&, name, aim, seed](const TimeLimit& limit) {
+                return from_partition(name, aim, seed, limit);
             });
         } else if (finest_.size() > kSmall) {
-            tries.push_back(
-                [&, seed](const TimeLimit& limit) { return from_homes(seed + 1, limit); });
+            tries.push_back([&, aim, seed](const TimeLimit& limit) {
+                return from_homes(aim, seed + 1, limit);
+            });
         } else {
-            tries.push_back(
-                [&, home](const TimeLimit& limit) { return refined(home, goal_, 1, limit); });
-            if (steps(finest_.size()) == 0) return;
+            tries.push_back([&, home, aim](const TimeLimit& limit) {
+                return refined(home, aim.goal, 1, limit);
+            });
+            if (steps(aim, finest_.size()) == 0) return;
             for (double temperature : kTemperatures) {
                 ++seed;
-                tries.push_back([&, home, temperature, seed](const TimeLimit& limit) {
-                    return annealed(home, temperature, seed, limit);
+                tries.push_back([&, home, aim, temperature, seed](const TimeLimit& limit) {
+                    return annealed(home, aim, temperature, seed, limit);
                 });
             }
         }
     }
 
-    void add_tries_from(const Mapping& start, std::vector<Try>& tries) {
-        tries.push_back([&, start](const TimeLimit& limit) {
-            return better_of(start, refined(start, goal_, 1, limit));
+    void add_tries_from(const Mapping& start, const Aim& aim, std::vector<Try>& tries) {
+        tries.push_back([&, start, aim](const TimeLimit& limit) {
+            return better_of(start, refined(start, aim.goal, 1, limit), aim.goal);
         });
         if (finest_.size() > kSmall) return;
         for (double temperature : {0.01, 0.05}) {
             const std::uint64_t seed = options_.seed * 1000 + 500 + tries.size();
-            tries.push_back([&, start, temperature, seed](const TimeLimit& limit) {
-                return annealed(start, temperature, seed, limit);
+            tries.push_back([&, start, aim, temperature, seed](const TimeLimit& limit) {
+                return annealed(start, aim, temperature, seed, limit);
             });
         }
     }
 
     // Begins with a partition, which ignores what migrations cost. Improves it with their price.
-    Mapping from_partition(std::string_view name, std::uint64_t seed,
+    Mapping from_partition(std::string_view name, const Aim& aim, std::uint64_t seed,
                            const TimeLimit& limit) const {
         const NodeProblem nodes(problem_);
+        const Goal& goal = aim.goal;
         Mapping best = start_mapping(name, nodes, problem_, options_, limit);
         const NodesFirst search(nodes, problem_, finest_, limit);
-        best = better_of(best, search.improve(best, free_goal(), node_steps(), seed));
-        if (goal_.price > 0.0) {
-            best = better_of(best, search.improve(best, goal_, 0, seed + 50));
+        // Scotch's mapping is chosen beside two levels only to be no worse than it.
+        const double annealing =
+            name == kStartScotch && options_.starts.empty() ? 0.0 : node_steps();
+        best = better_of(best, search.improve(best, free_goal(), annealing, seed), goal);
+        if (goal.price > 0.0) {
+            best = better_of(best, search.improve(best, goal, 0, seed + 50), goal);
         }
         if (finest_.size() > kSmall) return best;
-        return better_of(best, annealed(best, 0.02, seed, limit));
+        return better_of(best, annealed(best, aim, 0.02, seed, limit), goal);
     }
 
     // Only balance and communication count.
@@ -191,8 +226,8 @@ class IncumbentSearch {
         return free;
     }
 
-    Mapping better_of(const Mapping& a, const Mapping& b) const {
-        const SearchState first(problem_, finest_, goal_, a), second(problem_, finest_, goal_, b);
+    Mapping better_of(const Mapping& a, const Mapping& b, const Goal& goal) const {
+        const SearchState first(problem_, finest_, goal, a), second(problem_, finest_, goal, b);
         return better(second, first) ? b : a;
     }
 
@@ -217,40 +252,40 @@ class IncumbentSearch {
         return options_.effort * (finest_.size() > kSmall ? kNodeStepsOnLarge : kNodeSteps);
     }
 
-    std::uint64_t steps(std::size_t items) const {
+    std::uint64_t steps(const Aim& aim, std::size_t items) const {
         const double most = std::min(1500.0 * double(items), 1.5e6);
-        return std::uint64_t(options_.effort * present_effort_ * most);
+        return std::uint64_t(options_.effort * aim.effort * most);
     }
 
-    Mapping annealed(Mapping mapping, double temperature, std::uint64_t seed,
+    Mapping annealed(Mapping mapping, const Aim& aim, double temperature, std::uint64_t seed,
                      const TimeLimit& limit) const {
-        SearchState state(problem_, finest_, goal_, std::move(mapping));
+        SearchState state(problem_, finest_, aim.goal, std::move(mapping));
         Random random(seed);
-        anneal(state, {temperature, steps(finest_.size())}, random, limit);
+        anneal(state, {temperature, steps(aim, finest_.size())}, random, limit);
         finish(state, random, limit);
         return state.mapping();
     }
 
-    Mapping from_homes(std::uint64_t seed, const TimeLimit& limit) const {
+    Mapping from_homes(const Aim& aim, std::uint64_t seed, const TimeLimit& limit) const {
         const Hierarchy hierarchy(problem_, finest_, true, seed);
         const Level& coarsest =
             hierarchy.coarser.empty() ? finest_ : hierarchy.coarser.back().level;
-        return descend(hierarchy, goal_, coarsest.home, 0.1, seed, limit);
+        return descend(hierarchy, aim, coarsest.home, 0.1, seed, limit);
     }
 
     // Refines at each level, from the coarsest.
-    Mapping descend(const Hierarchy& hierarchy, const Goal& goal, Mapping mapping,
-                    double temperature, std::uint64_t seed, const TimeLimit& limit) const {
+    Mapping descend(const Hierarchy& hierarchy, const Aim& aim, Mapping mapping, double temperature,
+                    std::uint64_t seed, const TimeLimit& limit) const {
         Random random(seed);
         for (std::size_t depth = hierarchy.coarser.size() + 1; depth-- > 0;) {
             const Level& level = depth == 0 ? finest_ : hierarchy.coarser[depth - 1].level;
-            SearchState state(problem_, level, goal, std::move(mapping));
+            SearchState state(problem_, level, aim.goal, std::move(mapping));
             shorten_cores(state, limit);
             mend_memory(state, limit);
             improve(state, random, 3, limit);
             if (depth == hierarchy.coarser.size()) {
                 SearchState hot = state;
-                anneal(hot, {temperature, steps(level.size())}, random, limit);
+                anneal(hot, {temperature, steps(aim, level.size())}, random, limit);
                 finish(hot, random, limit);
                 mapping = better(hot, state) ? hot.mapping() : state.mapping();
             } else {
@@ -261,13 +296,14 @@ class IncumbentSearch {
         return mapping;
     }
 
-    Mapping from_scratch(std::uint64_t seed, const TimeLimit& limit) const {
+    Mapping from_scratch(const Aim& aim, std::uint64_t seed, const TimeLimit& limit) const {
         const Hierarchy hierarchy(problem_, finest_, false, seed);
         const Level& coarsest =
             hierarchy.coarser.empty() ? finest_ : hierarchy.coarser.back().level;
-        Mapping mapping = descend(hierarchy, free_goal(), bisected(coarsest), 0.1, seed, limit);
+        const Aim free{free_goal(), aim.effort};
+        Mapping mapping = descend(hierarchy, free, bisected(coarsest), 0.1, seed, limit);
         mapping = relabel(problem_, mapping);
-        return refined(std::move(mapping), goal_, seed, limit);
+        return refined(std::move(mapping), aim.goal, seed, limit);
     }
 
     // Recursive bipartition of a level.
@@ -305,7 +341,6 @@ class IncumbentSearch {
     const TimeLimit limit_;
     const Goal goal_;
     const Level finest_;
-    double present_effort_ = 1.0;
 };
 
 }  // namespace

@@ -18,6 +18,8 @@ namespace numascape::balance {
 inline constexpr std::string_view kStartNow = "now", kStartScratch = "scratch",
                                   kStartTwoLevel = "twolevel",
                                   kStartTwoLevelScotch = "twolevel-scotch";
+// An algorithm that is also chosen without being named.
+inline constexpr std::string_view kStartScotch = "scotch";
 
 // Throws BalanceError unless each name is one of these or of another algorithm.
 void check_starts(const std::vector<std::string>& names);
