@@ -76,17 +76,16 @@ CommunicationGraph communication_graph(const Problem& problem) {
 
 NodeCosts::NodeCosts(const Problem& problem)
     : nodes_(problem.nodes()),
-      factors_(problem.factors().begin(), problem.factors().end()),
-      columns_(factors_.size()),
+      factors_(problem.factors()),
+      columns_(problem.transposed_factors()),
       sent_(nodes_, 0.0),
       received_(nodes_, 0.0),
       costs_(nodes_, 0.0),
       is_touched_(nodes_, 0) {
     bool one = nodes_ > 1;
-    for (std::size_t i = 0; i < nodes_; ++i) {
-        for (std::size_t j = 0; j < nodes_; ++j) {
-            columns_[j * nodes_ + i] = factors_[i * nodes_ + j];
-            one = one && factors_[i * nodes_ + j] == factors_[i == j ? 0 : 1];
+    for (std::size_t i = 0; one && i < nodes_; ++i) {
+        for (std::size_t j = 0; one && j < nodes_; ++j) {
+            one = factors_[i * nodes_ + j] == factors_[i == j ? 0 : 1];
         }
     }
     if (one) {

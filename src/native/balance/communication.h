@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "problem.h"
@@ -40,6 +41,8 @@ CommunicationGraph communication_graph(const Problem& problem);
 // between nodes have a meaning: with one factor, a node without neighbours has cost 0.
 class NodeCosts {
   public:
+    // The factors stay those of `problem`, which must outlive this: with a node for each of 4096
+    // cores, they take 128 MiB.
     explicit NodeCosts(const Problem& problem);
     // node_of(task) -> Node. Valid until the next call. The time is proportional to the number of
     // neighbours if there is one factor, otherwise to this number times the number of nodes.
@@ -53,8 +56,8 @@ class NodeCosts {
   private:
     void add_up();
     std::size_t nodes_;
-    std::vector<double> factors_;  // row-major: costs of messages from a node
-    std::vector<double> columns_;  // the same, transposed: costs of messages to a node
+    std::span<const double> factors_;  // row-major: costs of messages from a node
+    std::span<const double> columns_;  // the same, transposed: costs of messages to a node
     double one_factor_ = -1.0;  // between any two different nodes, with one diagonal_; < 0: several
     double diagonal_ = 1.0;
     std::vector<double> sent_, received_, costs_;

@@ -142,6 +142,10 @@ class Problem {
 
     double factor(Node i, Node j) const { return arrays_.factor[i * nodes_ + j]; }
     std::span<const double> factors() const { return arrays_.factor; }
+    // Row = the receiver's node.
+    std::span<const double> transposed_factors() const {
+        return symmetric_ ? arrays_.factor : std::span<const double>(transposed_);
+    }
     std::span<const double> latencies() const { return arrays_.latency; }
     bool symmetric_factors() const { return symmetric_; }
     bool one_speed() const { return one_speed_; }
@@ -169,6 +173,7 @@ class Problem {
     Arrays arrays_;
     std::size_t nodes_ = 0;
     bool symmetric_ = true;
+    std::vector<double> transposed_;  // factors; empty if they are symmetric
     bool one_speed_ = true;
     double perfect_time_ = 0.0;
     std::vector<std::size_t> node_offsets_;

@@ -126,6 +126,24 @@ def no_worse(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return True
 
 
+def test_costs_that_differ_by_direction_are_those_of_the_direction() -> None:
+    random = np.random.default_rng(7)
+    nodes = 70
+    factor = random.uniform(1.0, 3.0, (nodes, nodes))
+    # Only task 0 may move: it sends to three tasks, and receives from two.
+    sender, receiver = [0, 0, 0, 4, 5], [1, 2, 3, 0, 0]
+    fixed = np.arange(nodes) > 0
+    graph = task_graph(
+        np.ones(nodes), np.arange(nodes), sender, receiver, count=[3, 1, 2, 5, 1], fixed=fixed
+    )
+    target = Target("any", np.arange(nodes, dtype=np.uint32), factor)
+    problem = Problem(graph, target)
+    options = Options(max_imbalance=2.0, migration_price=0.0)
+    found = problem.run("incumbent", options).metrics.communication
+    mappings = [np.array([core, *range(1, nodes)], np.uint32) for core in range(nodes)]
+    assert found == min(problem.measure(mapping).communication for mapping in mappings)
+
+
 def test_a_start_is_relabelled() -> None:
     graph = generated.mesh(16, 8)
     problem = Problem(graph, flat_target(4, 2, 2.0))
