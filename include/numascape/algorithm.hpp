@@ -149,12 +149,17 @@ constexpr T transform_reduce(R&& range, T init, Op op, F f) {
 }
 
 // The same with the elements themselves.
-template <std::input_iterator I, class T, class Op>
-constexpr T reduce(I first, I last, T init, Op op) {
+template <std::input_iterator I, class T, class Op = std::plus<>>
+constexpr T reduce(I first, I last, T init, Op op = {}) {
     return numascape::transform_reduce(first, last, std::move(init), op, std::identity{});
 }
-template <std::ranges::input_range R, class T, class Op>
-constexpr T reduce(R&& range, T init, Op op) {
+template <std::input_iterator I>
+constexpr std::iter_value_t<I> reduce(I first, I last) {
+    return numascape::reduce(first, last, std::iter_value_t<I>{});
+}
+template <std::ranges::input_range R, class T = std::ranges::range_value_t<R>,
+          class Op = std::plus<>>
+constexpr T reduce(R&& range, T init = {}, Op op = {}) {
     return numascape::reduce(std::ranges::begin(range), std::ranges::end(range), std::move(init),
                              op);
 }

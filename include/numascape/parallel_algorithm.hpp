@@ -83,28 +83,31 @@ void generate(E&& executor, R&& range, G g) {
     });
 }
 
-// Like the following functions, throws std::invalid_argument if the sizes differ.
+// Like the following functions, returns the end of the output, and throws std::invalid_argument if
+// the sizes differ.
 template <node_executor E, detail::random_range In, placed_range Out>
-void copy(E&& executor, In&& input, Out&& output) {
+auto copy(E&& executor, In&& input, Out&& output) {
     detail::expect_size(input, output);
     detail::for_each_piece(executor, output, [&](auto elements, std::size_t index) {
         const auto first = detail::from(input, index);
         numascape::copy(first, first + std::ssize(elements), elements.data());
     });
+    return std::ranges::end(output);
 }
 
 template <node_executor E, detail::random_range In, placed_range Out, class F>
-void transform(E&& executor, In&& input, Out&& output, F f) {
+auto transform(E&& executor, In&& input, Out&& output, F f) {
     detail::expect_size(input, output);
     detail::for_each_piece(executor, output, [&](auto elements, std::size_t index) {
         const auto first = detail::from(input, index);
         numascape::transform(first, first + std::ssize(elements), elements.data(), std::ref(f));
     });
+    return std::ranges::end(output);
 }
 
 template <node_executor E, detail::random_range In, detail::random_range In2, placed_range Out,
           class F>
-void transform(E&& executor, In&& input, In2&& second, Out&& output, F f) {
+auto transform(E&& executor, In&& input, In2&& second, Out&& output, F f) {
     detail::expect_size(input, output);
     detail::expect_size(second, output);
     detail::for_each_piece(executor, output, [&](auto elements, std::size_t index) {
@@ -112,12 +115,15 @@ void transform(E&& executor, In&& input, In2&& second, Out&& output, F f) {
         numascape::transform(first, first + std::ssize(elements), detail::from(second, index),
                              elements.data(), std::ref(f));
     });
+    return std::ranges::end(output);
 }
 
-// Calls f for the first n elements. Throws std::out_of_range if there are fewer.
+// Calls f for the first n elements, and returns the position after them. Throws std::out_of_range
+// if there are fewer.
 template <node_executor E, placed_range R, class F>
-void for_each_n(E&& executor, R&& range, std::size_t n, F f) {
+auto for_each_n(E&& executor, R&& range, std::size_t n, F f) {
     numascape::for_each(executor, slice(range, 0, n), std::move(f));
+    return detail::from(range, n);
 }
 
 // op must be associative. Sums of blocks are combined in order, so op must be commutative only for
@@ -133,8 +139,9 @@ T transform_reduce(E&& executor, R&& range, T init, Op op, F f) {
         });
 }
 
-template <node_executor E, placed_range R, class T, class Op>
-T reduce(E&& executor, R&& range, T init, Op op) {
+template <node_executor E, placed_range R, class T = std::ranges::range_value_t<R>,
+          class Op = std::plus<>>
+T reduce(E&& executor, R&& range, T init = {}, Op op = {}) {
     return numascape::transform_reduce(executor, range, std::move(init), op, std::identity{});
 }
 

@@ -29,10 +29,12 @@ void expect_size(R& input, Out& output) {
                                     std::to_string(std::ranges::size(output))};
 }
 
-// Calls scan(first, last, output, what comes before) for each block of the output. Reads the input
-// twice: once for the sum of each block, once for the result.
+// Calls scan(first, last, output, what comes before) for each block of the output; without init,
+// nothing comes before the first. Reads the input twice: once for the sum of each block, once for
+// the result. Returns the end of the output.
 template <class Executor, class In, class Out, class T, class Op, class Scan>
-void scan_blocks(Executor& executor, In& input, Out& output, T init, Op op, Scan scan) {
+auto scan_blocks(Executor& executor, In& input, Out& output, std::optional<T> init, Op op,
+                 Scan scan) {
     expect_size(input, output);
     const auto work = divide(executor, runs_of(output));
     std::vector<std::optional<T>> sums(work.blocks());
@@ -45,37 +47,53 @@ void scan_blocks(Executor& executor, In& input, Out& output, T init, Op op, Scan
         sums[block] = std::move(sum);
     });
     for (auto& sum : sums) {
-        T next = std::invoke(op, init, std::move(*sum));
+        T next = init ? T(std::invoke(op, *init, std::move(*sum))) : std::move(*sum);
         sum = std::exchange(init, std::move(next));
     }
     for_each_block(executor, work, [&](std::size_t block, auto elements, std::size_t index) {
         const auto first = from(input, index);
-        scan(first, first + std::ssize(elements), elements.data(), std::move(*sums[block]));
+        scan(first, first + std::ssize(elements), elements.data(), std::move(sums[block]));
     });
+    return std::ranges::end(output);
 }
 
 }  // namespace detail
 
 // The blocks do not depend on the number of workers. The result is therefore always the same, also
-// for floating-point numbers.
+// for floating-point numbers. Like the following functions, returns the end of the output.
 template <node_executor E, detail::random_range In, placed_range Out, class T, class Op>
-void inclusive_scan(E&& executor, In&& input, Out&& output, Op op, T init) {
-    detail::scan_blocks(executor, input, output, std::move(init), op,
-                        [&](auto first, auto last, auto* out, T before) {
-                            numascape::inclusive_scan(first, last, out, op, std::move(before));
-                        });
+auto inclusive_scan(E&& executor, In&& input, Out&& output, Op op, T init) {
+    return detail::scan_blocks(executor, input, output, std::optional<T>(std::move(init)), op,
+                               [&](auto first, auto last, auto* out, std::optional<T> before) {
+                                   numascape::inclusive_scan(first, last, out, op,
+                                                             std::move(*before));
+                               });
+}
+template <node_executor E, detail::random_range In, placed_range Out, class Op = std::plus<>>
+auto inclusive_scan(E&& executor, In&& input, Out&& output, Op op = {}) {
+    using T = std::ranges::range_value_t<In>;
+    return detail::scan_blocks(executor, input, output, std::optional<T>(), op,
+                               [&](auto first, auto last, auto* out, std::optional<T> before) {
+                                   if (before) {
+                                       numascape::inclusive_scan(first, last, out, op,
+                                                                 std::move(*before));
+                                   } else {
+                                       numascape::inclusive_scan(first, last, out, op);
+                                   }
+                               });
 }
 template <node_executor E, detail::random_range In, placed_range Out, class T,
           class Op = std::plus<>>
-void exclusive_scan(E&& executor, In&& input, Out&& output, T init, Op op = {}) {
-    detail::scan_blocks(executor, input, output, std::move(init), op,
-                        [&](auto first, auto last, auto* out, T before) {
-                            numascape::exclusive_scan(first, last, out, std::move(before), op);
-                        });
+auto exclusive_scan(E&& executor, In&& input, Out&& output, T init, Op op = {}) {
+    return detail::scan_blocks(executor, input, output, std::optional<T>(std::move(init)), op,
+                               [&](auto first, auto last, auto* out, std::optional<T> before) {
+                                   numascape::exclusive_scan(first, last, out, std::move(*before),
+                                                             op);
+                               });
 }
 
 template <node_executor E, detail::random_range In, placed_range Out, class Op = std::minus<>>
-void adjacent_difference(E&& executor, In&& input, Out&& output, Op op = {}) {
+auto adjacent_difference(E&& executor, In&& input, Out&& output, Op op = {}) {
     using T = std::ranges::range_value_t<In>;
     detail::expect_size(input, output);
     const auto work = detail::divide(executor, detail::runs_of(output));
@@ -92,6 +110,7 @@ void adjacent_difference(E&& executor, In&& input, Out&& output, Op op = {}) {
         numascape::adjacent_difference(first, end, out, op);
         if (before[k]) *out = std::invoke(op, std::move(own), std::move(*before[k]));
     });
+    return std::ranges::end(output);
 }
 
 }  // namespace numascape

@@ -77,6 +77,19 @@ auto find(E&& executor, R&& range, const T& value) {
 }
 
 template <node_executor E, placed_range R, class P>
+bool any_of(E&& executor, R&& range, P predicate) {
+    return numascape::find_if(executor, range, std::move(predicate)) != std::ranges::end(range);
+}
+template <node_executor E, placed_range R, class P>
+bool all_of(E&& executor, R&& range, P predicate) {
+    return !numascape::any_of(executor, range, std::not_fn(std::move(predicate)));
+}
+template <node_executor E, placed_range R, class P>
+bool none_of(E&& executor, R&& range, P predicate) {
+    return !numascape::any_of(executor, range, std::move(predicate));
+}
+
+template <node_executor E, placed_range R, class P>
 std::ptrdiff_t count_if(E&& executor, R&& range, P predicate) {
     std::atomic<std::ptrdiff_t> all = 0;
     detail::for_each_piece(executor, range, [&](auto elements, std::size_t) {

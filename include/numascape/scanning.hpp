@@ -29,6 +29,21 @@ constexpr O inclusive_scan(R&& range, O out, Op op, T init) {
                                      std::move(out), op, std::move(init));
 }
 
+// The same without init: the first element is copied.
+template <std::input_iterator I, std::weakly_incrementable O, class Op = std::plus<>>
+constexpr O inclusive_scan(I first, I last, O out, Op op = {}) {
+    if (first == last) return out;
+    std::iter_value_t<I> init = *first;
+    *out = init;
+    ++out;
+    return numascape::inclusive_scan(++first, last, std::move(out), op, std::move(init));
+}
+template <std::ranges::input_range R, std::weakly_incrementable O, class Op = std::plus<>>
+constexpr O inclusive_scan(R&& range, O out, Op op = {}) {
+    return numascape::inclusive_scan(std::ranges::begin(range), std::ranges::end(range),
+                                     std::move(out), op);
+}
+
 // Element i of the output is init op the first i elements. Input and output may be the same.
 template <std::input_iterator I, class O, class T, class Op = std::plus<>>
 constexpr O exclusive_scan(I first, I last, O out, T init, Op op = {}) {

@@ -35,6 +35,33 @@ constexpr auto find(R&& range, const T& value) {
     return numascape::find(std::ranges::begin(range), std::ranges::end(range), value);
 }
 
+// Whether the predicate is true for an element, for all, for none.
+template <std::forward_iterator I, class P>
+constexpr bool any_of(I first, I last, P predicate) {
+    return numascape::find_if(first, last, std::move(predicate)) != last;
+}
+template <std::ranges::forward_range R, class P>
+constexpr bool any_of(R&& range, P predicate) {
+    return numascape::any_of(std::ranges::begin(range), std::ranges::end(range),
+                             std::move(predicate));
+}
+template <std::forward_iterator I, class P>
+constexpr bool all_of(I first, I last, P predicate) {
+    return !numascape::any_of(first, last, std::not_fn(std::move(predicate)));
+}
+template <std::ranges::forward_range R, class P>
+constexpr bool all_of(R&& range, P predicate) {
+    return !numascape::any_of(range, std::not_fn(std::move(predicate)));
+}
+template <std::forward_iterator I, class P>
+constexpr bool none_of(I first, I last, P predicate) {
+    return !numascape::any_of(first, last, std::move(predicate));
+}
+template <std::ranges::forward_range R, class P>
+constexpr bool none_of(R&& range, P predicate) {
+    return !numascape::any_of(range, std::move(predicate));
+}
+
 template <std::input_iterator I, class P>
 constexpr std::ptrdiff_t count_if(I first, I last, P predicate) {
     std::ptrdiff_t count = 0;

@@ -56,6 +56,10 @@ TEST(Serial, AlgorithmsGiveWhatTheStandardsGive) {
         std::inclusive_scan(a.begin(), a.end(), b.begin(), std::plus<>{}, 5);
         expect_equal(w, b);
         EXPECT_EQ(reduce(v, 1, std::plus<>{}), std::accumulate(a.begin(), a.end(), 1));
+        EXPECT_EQ(reduce(v), std::reduce(a.begin(), a.end()));
+        EXPECT_EQ(reduce(v.begin(), v.end()), std::reduce(a.begin(), a.end()));
+        EXPECT_EQ(reduce(v, 2LL), std::reduce(a.begin(), a.end(), 2LL));
+        EXPECT_EQ(reduce(v.begin(), v.end(), 2LL), std::reduce(a.begin(), a.end(), 2LL));
         EXPECT_EQ(transform_reduce(v, w.begin(), 0LL),
                   std::inner_product(a.begin(), a.end(), b.begin(), 0LL));
         EXPECT_EQ(transform_reduce(v, 0, std::plus<>{}, [](int x) { return x % 2; }),
@@ -146,6 +150,74 @@ TEST(Parallel, CombinesInOrder) {
               ">abcdefghijklmnopqrstuvwxyz");
     inclusive_scan(workers, words, words, std::plus<>{}, std::string{});
     EXPECT_EQ(words.back(), "abcdefghijklmnopqrstuvwxyz");
+}
+
+TEST(Serial, RunningSumsNeedNeitherInitNorOperation) {
+    for (const std::size_t n : sizes) {
+        const std::vector<int> a = flat(n);
+        std::vector<int> b(n);
+        const segmented_vector<int> v{layout{block{3}}, n, from_index{scattered}};
+        segmented_vector<int, layout<block_cyclic<32>>> w{layout{block_cyclic<32>{}}, n};
+        std::inclusive_scan(a.begin(), a.end(), b.begin());
+        EXPECT_EQ(inclusive_scan(v, w.begin()), w.end());
+        expect_equal(w, b);
+        fill(w, 0);
+        EXPECT_EQ(inclusive_scan(v.begin(), v.end(), w.begin()), w.end());
+        expect_equal(w, b);
+        // Its first element is copied: no value comes before it.
+        std::inclusive_scan(a.begin(), a.end(), b.begin(), std::multiplies<>{});
+        EXPECT_EQ(inclusive_scan(v, w.begin(), std::multiplies<>{}), w.end());
+        expect_equal(w, b);
+    }
+}
+
+TEST(Parallel, AlgorithmsReturnTheEndOfTheOutput) {
+    node_threads threads;
+    const in_grains workers{threads, 1};
+    for (const std::size_t n : sizes) {
+        const std::vector<int> a = flat(n);
+        std::vector<int> b(n);
+        segmented_vector<int> v{layout{block{3}}, n, from_index{scattered}};
+        segmented_vector<int, layout<block_cyclic<32>>> w{layout{block_cyclic<32>{}}, n};
+        std::inclusive_scan(a.begin(), a.end(), b.begin());
+        EXPECT_EQ(inclusive_scan(workers, v, w), w.end());
+        expect_equal(w, b);
+        std::inclusive_scan(a.begin(), a.end(), b.begin(), std::multiplies<>{});
+        EXPECT_EQ(inclusive_scan(workers, v, w, std::multiplies<>{}), w.end());
+        expect_equal(w, b);
+        EXPECT_EQ(inclusive_scan(workers, v, w, std::plus<>{}, 1), w.end());
+        EXPECT_EQ(exclusive_scan(workers, v, w, 1), w.end());
+        EXPECT_EQ(adjacent_difference(workers, v, w), w.end());
+        EXPECT_EQ(numascape::copy(workers, v, w), w.end());
+        EXPECT_EQ(transform(workers, v, w, std::negate<>{}), w.end());
+        EXPECT_EQ(transform(workers, v, a, w, std::plus<>{}), w.end());
+        EXPECT_EQ(for_each_n(workers, v, n / 2, [](int&) {}),
+                  v.begin() + static_cast<std::ptrdiff_t>(n / 2));
+        EXPECT_EQ(reduce(workers, v), std::reduce(a.begin(), a.end()));
+        EXPECT_EQ(reduce(workers, v, 2LL), std::reduce(a.begin(), a.end(), 2LL));
+    }
+}
+
+TEST(Both, PredicatesHoldForAnyAllOrNone) {
+    node_threads workers;
+    for (const std::size_t n : sizes) {
+        const std::vector<int> a = flat(n);
+        segmented_vector<int> v{layout{block{3}}, n, from_index{scattered}};
+        for (const int limit : {-1, 0, 500, 2000}) {
+            const auto below = [=](int x) { return x < limit; };
+            const bool any = std::any_of(a.begin(), a.end(), below);
+            const bool all = std::all_of(a.begin(), a.end(), below);
+            EXPECT_EQ(any_of(v, below), any);
+            EXPECT_EQ(any_of(v.begin(), v.end(), below), any);
+            EXPECT_EQ(any_of(workers, v, below), any);
+            EXPECT_EQ(all_of(v, below), all);
+            EXPECT_EQ(all_of(v.begin(), v.end(), below), all);
+            EXPECT_EQ(all_of(workers, v, below), all);
+            EXPECT_EQ(none_of(v, below), !any);
+            EXPECT_EQ(none_of(v.begin(), v.end(), below), !any);
+            EXPECT_EQ(none_of(workers, v, below), !any);
+        }
+    }
 }
 
 TEST(Parallel, RefusesRangesOfOtherSizes) {
