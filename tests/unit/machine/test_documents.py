@@ -44,9 +44,14 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_shipped_machines_say_where_every_figure_is_from(name: str, tmp_path: Path) -> None:
     machine = open_machine(name)
     assert machine.provenance is not None
-    matrices = [*machine.latencies, *machine.bandwidths, *machine.factors]
-    curves = [*machine.loaded_latency, *machine.scaling]
-    known = [matrix.provenance for matrix in matrices] + [curve.provenance for curve in curves]
+    known = [
+        *(matrix.provenance for matrix in machine.latencies),
+        *(matrix.provenance for matrix in machine.bandwidths),
+        *(matrix.provenance for matrix in machine.factors),
+        *(curve.provenance for curve in machine.loaded_latency),
+        *(curve.provenance for curve in machine.scaling),
+        *(controllers.provenance for controllers in machine.controllers),
+    ]
     for provenance in (machine.provenance, *known):
         assert provenance.kind in {"published", "assumed"}
         assert len(provenance.source) > 20

@@ -14,6 +14,7 @@ from numascape.balance.generators import jacobi2d
 from numascape.findings.nodes import nodes_of
 from numascape.machine import open_machine
 from numascape.plan.document import read_plan
+from numascape.prediction.speeds import speeds_of
 from numascape.trace import Trace
 from quality.external import ROOT
 from synthetic.patterns import seismic
@@ -75,6 +76,18 @@ def test_nodes_of_the_same_numbers_with_cpus_elsewhere_are_another_machine(
     _, output, _ = numascape("advise", trace, "-m", "xeon-max-9470-flat")
     assert "1  serial first touch  grid->vx" in output
     assert "of the run time saved, predicted for 2 x Intel Xeon Max" in output
+
+
+def test_hbm_serves_as_much_as_was_published(trace: Path) -> None:
+    machine = open_machine("xeon-max-9470-flat")
+    (controllers,) = machine.controllers
+    assert controllers.values == (307.0, 307.0, 1638.0, 1638.0)
+    assert "McCalpin" in controllers.provenance.source
+    speeds = speeds_of(machine)
+    assert speeds.controller.tolist() == [307.0, 307.0, 1638.0, 1638.0]
+    # The links between sockets limit the memory of the other socket, whatever its kind.
+    assert speeds.link[0, 1] == speeds.link[0, 3] < 307.0 < speeds.link[0, 2]
+    assert not any("bandwidth of a node's memory" in text for text in speeds.assumed)
 
 
 def test_prediction_plan_and_report(numascape: Numascape, trace: Path, tmp_path: Path) -> None:
