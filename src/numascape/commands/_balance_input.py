@@ -56,7 +56,7 @@ def hosts_and_tasks(
     from numascape.machine import open_machine
 
     described = open_machine(machine)
-    one, costs = _one_host(described, machine, given)
+    one, costs = one_host(described, machine, given)
     tasks = _tasks(graph, one.cores * (given.hosts or 1), form)
     hosts = given.hosts
     if hosts is None:
@@ -84,7 +84,7 @@ def hosts_and_tasks(
     return Hosts(target, plain, hosts, levels, [] if levels else inside_node(every)), tasks
 
 
-def _one_host(
+def one_host(
     machine: Machine, source: str | None, given: TargetOptions
 ) -> tuple[Target, LevelCosts | None]:
     """The target of one host, with a factor that is assumed if need be, and the costs by level."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from typing import Literal
 
 from numascape.errors import NumascapeError
@@ -45,23 +46,28 @@ _UNIT = 10
 
 
 def scotch_architecture(machine: Machine) -> str:
-    """The cores as terminals of a decomposition-defined target (`deco 0`; Scotch user's guide).
+    """The cores as terminals of Scotch's target, with distances by NUMA factor.
 
-    The binary tree of domains halves the list of cores, which are in the order of their nodes. The
-    distance is 10 times the NUMA factor; as Scotch has one distance per pair, it is the larger of
-    both directions.
+    As Scotch has one distance per pair, it is ten times the larger factor of both directions.
     """
     place = {cpu: i for i, node in enumerate(machine.nodes) for cpu in node.cpus}
     cores = sorted((core for core in machine.cores if core), key=lambda core: place[core[0]])
     factors = numa_factors(machine).values
-    terminals = _terminals(1, len(cores))
-    lines = ["deco", "0", f"{len(cores)}\t{max(terminals)}"]
+    nodes = [place[core[0]] for core in cores]
+    return scotch_target(len(nodes), lambda i, j: _factor(factors, nodes[i], nodes[j], machine))
+
+
+def scotch_target(cores: int, cost: Callable[[int, int], float]) -> str:
+    """The cores as terminals of a decomposition-defined target (`deco 0`; Scotch user's guide).
+
+    The binary tree of domains halves the list of cores, which are in the order of their nodes. The
+    distance is 10 times the `cost` of two cores.
+    """
+    terminals = _terminals(1, cores)
+    lines = ["deco", "0", f"{cores}\t{max(terminals)}"]
     lines += [f"{label}\t1\t{terminal}" for label, terminal in enumerate(terminals)]
-    for second in range(1, len(cores)):
-        row = (
-            _distance(factors, place[cores[first][0]], place[cores[second][0]], machine)
-            for first in range(second)
-        )
+    for second in range(1, cores):
+        row = (max(1, round(_UNIT * cost(first, second))) for first in range(second))
         lines.append(" ".join(map(str, row)))
     return "\n".join(lines) + "\n"
 
@@ -74,13 +80,13 @@ def _terminals(domain: int, cores: int) -> list[int]:
     return [*_terminals(2 * domain, half), *_terminals(2 * domain + 1, cores - half)]
 
 
-def _distance(
+def _factor(
     factors: tuple[tuple[float | None, ...], ...], i: int, j: int, machine: Machine
-) -> int:
+) -> float:
     there, back = factors[i][j], factors[j][i]
     if there is None or back is None:
         raise NumascapeError(
             f"the NUMA factor between nodes {machine.nodes[i].node} and {machine.nodes[j].node} of "
             f"{machine.name} is unknown, and Scotch needs all of them"
         )
-    return max(1, round(_UNIT * max(there, back)))
+    return max(there, back)

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from numascape import NumascapeError
+from numascape.cli.entry import run
 from numascape.machine import open_machine, shipped_machines
 from numascape.machine.export_hwloc import hwloc_xml
 from numascape.machine.exports import matrix_csv, scotch_architecture
-from numascape.machine.factors import bandwidths, latencies
+from numascape.machine.factors import bandwidths, latencies, numa_factors
 
 
 def lstopo(file: Path, *options: str) -> str:
@@ -91,6 +92,20 @@ def test_scotch_s_distances_are_ten_times_the_factors() -> None:
     # Core 8 is the first of node 1.
     assert set(matrix[6]) == {"10"}
     assert matrix[7] == ["25"] * 8
+
+
+def test_scotch_s_distances_by_level(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["machine", "export", "-f", "scotch", "-m", "epyc-9354p-nps4", "--level-costs"]
+    assert run([*words, "core=0,L3=1,node=3"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[2] == "32\t63"
+    # Four cores share an L3 cache, eight a node.
+    factors = numa_factors(open_machine("epyc-9354p-nps4")).values
+    between = max(factors[0][1] or 0, factors[1][0] or 0)
+    assert lines[3 + 32 + 7].split() == [str(round(30 * between))] * 8
+    assert lines[3 + 32 + 6].split() == [*["30"] * 4, *["10"] * 3]
+    assert run(["machine", "export", "-f", "csv", "-m", "numa32", "--level-costs", "0,1,2"]) == 2
+    assert "--level-costs needs --format scotch" in capfd.readouterr().err
 
 
 def test_a_matrix_as_csv() -> None:

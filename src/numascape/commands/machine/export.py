@@ -5,12 +5,17 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numascape import terminal
+from numascape.commands._balance_input import TargetOptions, one_host
 from numascape.commands._options import MachineOption, output_to
+from numascape.errors import NumascapeError
+
+if TYPE_CHECKING:
+    from numascape.machine import Machine
 
 
 class Format(str, Enum):
@@ -40,6 +45,16 @@ def export(
     matrix: Annotated[
         MatrixOfNodes, typer.Option("--matrix", help="With --format csv: which matrix.")
     ] = MatrixOfNodes.factors,
+    level_costs: Annotated[
+        str | None,
+        typer.Option(
+            "--level-costs",
+            metavar="COSTS",
+            help="With --format scotch: distances by level, as in `balance`. Default: by NUMA "
+            "factor.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Write a machine in a format for other programs.
 
@@ -54,8 +69,12 @@ def export(
     from numascape.machine.sources import open_machine
 
     opened = open_machine(machine)
+    if level_costs is not None and form is not Format.scotch:
+        raise NumascapeError("--level-costs needs --format scotch")
     if form is Format.hwloc_xml:
         text = hwloc_xml(opened)
+    elif level_costs is not None:
+        text = _scotch_by_level(opened, machine, level_costs)
     elif form is Format.scotch:
         text = scotch_architecture(opened)
     elif form is Format.csv:
@@ -70,3 +89,20 @@ def export(
     with replacing_file(output) as beside:
         beside.write_text(text)
     terminal.say(f"wrote {output}")
+
+
+def _scotch_by_level(machine: Machine, source: str | None, level_costs: str) -> str:
+    """Scotch's target with the cost of a message by level. Raises NumascapeError."""
+    from numascape.balance.levels import with_levels
+    from numascape.balance.place_levels import place_levels
+    from numascape.machine.exports import scotch_target
+
+    one, costs = one_host(machine, source, TargetOptions(None, None, None, level_costs, None))
+    assert costs is not None
+    target = with_levels(one, place_levels(one, machine), costs)
+    place, factor = target.core_node, target.factor
+
+    def cost(i: int, j: int) -> float:
+        return float(max(factor[place[i], place[j]], factor[place[j], place[i]]))
+
+    return scotch_target(target.cores, cost)
