@@ -185,6 +185,32 @@ def test_two_equal_runs_have_no_difference(traces: Traces, open_file: Open, tmp_
     assert set(legends.all_inner_texts()) == {"No difference"}
 
 
+def nearly_equal(reads: int) -> Pattern:
+    pattern = Pattern("solver", 2)
+    field = pattern.structure("field", 64)
+    pattern.access(field, np.arange(64), 0, reads, 0)
+    pattern.access(field, np.arange(64), 1, 135_000, 0)
+    pattern.touch(field, np.arange(64), 0)
+    return pattern
+
+
+def test_a_small_difference_has_a_weak_colour(open_file: Open, tmp_path: Path) -> None:
+    """Thread 0 has 512 accesses per page more in B, beside 135 000 per page in A: 0.4 %."""
+    pair = (
+        write_pattern(nearly_equal(135_000), tmp_path / "a.numascape"),
+        write_pattern(nearly_equal(135_512), tmp_path / "b.numascape"),
+    )
+    render_comparison(compare_traces(*pair), pair, tmp_path / "nearly.html")
+    opened = open_file(tmp_path / "nearly.html")
+    legend = text_of(opened.page, ".difference-scale .legend")
+    assert "Full colour: 136 k accesses per page" in legend
+    assert legend.endswith("largest difference: 512 (0.38 %)")
+    for canvas, y in (("canvas.pair-accesses", 0.25), ("canvas.difference", 0.84)):
+        assert opened.drawn(canvas, 0.5, y)
+        weak, none = opened.pixel(canvas, 0.5, y), (242, 242, 242, 255)
+        assert max(abs(a - b) for a, b in zip(weak, none, strict=True)) < 40
+
+
 def test_legends_have_room_on_paper(open_file: Open, file: Path) -> None:
     page = open_file(file, width=720).page
     page.emulate_media(media="print")

@@ -26,11 +26,11 @@ function difference(a: number[], b: number[], measure: Measure = "both") {
 
 describe("the difference of two groups", () => {
   it("compares means per page and thread", () => {
-    const { a, b, mean, more } = difference([0, 1], [2]);
+    const { a, b, scale, largest } = difference([0, 1], [2]);
     expect([...a]).toEqual([6, 0, 0, 0]);
     expect([...b].map((value) => value || 0)).toEqual([0, 6, 10, 0]);
-    expect(mean.end).toBe(10);
-    expect(more.end).toBe(10);
+    expect(scale.end).toBe(10);
+    expect(largest).toBe(10);
   });
 
   it("follows the measure", () => {

@@ -34,8 +34,8 @@ export interface Bands {
   x: Axis;
   a: Float64Array;
   b: Float64Array;
-  largestMean: number;
-  largestMore: number;
+  /** The end of the scale of A, of B, and of their difference. */
+  end: number;
 }
 
 /** The places of the bands of A, B and A - B, as fractions of the height. */
@@ -47,7 +47,7 @@ export const BANDS = [
 
 export function drawDifference(
   surface: Surface,
-  { x, a, b, largestMean, largestMore }: Bands,
+  { x, a, b, end }: Bands,
   scale: Scale,
   theme: Theme,
 ): void {
@@ -63,22 +63,25 @@ export function drawDifference(
     const columns: [number, number] = [x.left[bin]!, x.right[bin]!];
     [a[bin]!, b[bin]!].forEach((mean, band) => {
       if (mean <= 0) return;
-      const colour = accessPixel(ramp, intensity(mean, largestMean, scale));
+      const colour = accessPixel(ramp, intensity(mean, end, scale));
       fillPixels(pixels, width, columns, rows[band]!, colour);
     });
     if (a[bin] === 0 && b[bin] === 0) continue;
     const more = a[bin]! - b[bin]!;
-    fillMore(surface, pixels, columns, rows[2]!, signed(more, largestMore, scale), theme);
+    fillMore(surface, pixels, columns, rows[2]!, signed(more, end, scale), theme);
   }
   context.putImageData(image, 0, 0);
 }
 
-/** Draws by page and thread what A or B has more; a cell without accesses has no colour. */
+/**
+ * Draws by page and thread what A or B has more; a cell without accesses has no colour. The scale
+ * ends where those of A and B end: a difference that is small beside them has a weak colour.
+ */
 export function drawDifferenceMap(
   surface: Surface,
   a: Binned,
   b: Binned,
-  largestMore: number,
+  end: number,
   scale: Scale,
   theme: Theme,
 ): void {
@@ -92,16 +95,16 @@ export function drawDifferenceMap(
     for (let bin = 0; bin < bins; bin++) {
       const [inA, inB] = [a.value[line * bins + bin]!, b.value[line * bins + bin]!];
       if (!(inA > 0) && !(inB > 0)) continue;
-      const t = signed((inA || 0) - (inB || 0), largestMore, scale);
+      const t = signed((inA || 0) - (inB || 0), end, scale);
       fillMore(surface, pixels, [x.left[bin]!, x.right[bin]!], rows, t, theme);
     }
   });
   context.putImageData(image, 0, 0);
 }
 
-/** A difference as -1 (B has it all) to 1 (A has it all). */
-function signed(more: number, largestMore: number, scale: Scale): number {
-  return Math.sign(more) * intensity(Math.abs(more), largestMore, scale);
+/** A difference as -1 (B has `end` more) to 1 (A has `end` more). */
+function signed(more: number, end: number, scale: Scale): number {
+  return Math.sign(more) * intensity(Math.abs(more), end, scale);
 }
 
 function fillMore(

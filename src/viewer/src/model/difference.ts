@@ -41,9 +41,10 @@ export function ownColumns({ start, touched, pages }: Matrix): Axis {
 export interface Difference {
   a: Float64Array;
   b: Float64Array;
-  /** Ends of the scales of each group's mean and of what one group has more. */
-  mean: ScaleEnd;
-  more: ScaleEnd;
+  /** The end of the scale of each group's mean, and of their difference. */
+  scale: ScaleEnd;
+  /** The most that one group has more. */
+  largest: number;
 }
 
 /** The difference by column. The matrices of both groups have the same columns. */
@@ -54,8 +55,8 @@ export function differenceOf(groupA: Group, groupB: Group, measure: Measure): Di
   return {
     a,
     b,
-    mean: robustEnd([...a, ...b]),
-    more: robustEnd(a.map((mean, c) => Math.abs(mean - b[c]!))),
+    scale: robustEnd([...a, ...b]),
+    largest: a.reduce((most, mean, c) => Math.max(most, Math.abs(mean - b[c]!)), 0),
   };
 }
 

@@ -2,8 +2,8 @@
 // The matrices of a structure in two runs with the same columns and rows, so that they can be
 // subtracted. Columns of different widths are summed up to the wider ones.
 
-import type { AccessRows, FirstTouchRows, Matrix, Measure, ScaleEnd } from "./matrix";
-import { columnAt, measured, robustEnd } from "./matrix";
+import type { AccessRows, FirstTouchRows, Matrix, Measure } from "./matrix";
+import { columnAt, measured } from "./matrix";
 
 export interface Joint {
   a: Matrix;
@@ -134,9 +134,9 @@ export function touchesAsAccesses(matrix: Matrix): Matrix {
   return { ...matrix, accesses };
 }
 
-/** The end of the colour scale of the difference by thread: mean accesses per page of a cell. */
-export function differenceScale({ a, b }: Joint, measure: Measure): ScaleEnd {
-  const more: number[] = [];
+/** The largest difference of a cell, in accesses per page. */
+export function largestDifference({ a, b }: Joint, measure: Measure): number {
+  let largest = 0;
   const row = new Float64Array(a.start.length);
   for (let thread = 0; thread < a.threads; thread++) {
     const touched = new Set<number>();
@@ -148,9 +148,9 @@ export function differenceScale({ a, b }: Joint, measure: Measure): ScaleEnd {
       }
     });
     touched.forEach((c) => {
-      more.push(Math.abs(row[c]!) / a.pages[c]!);
+      largest = Math.max(largest, Math.abs(row[c]!) / a.pages[c]!);
       row[c] = 0;
     });
   }
-  return robustEnd(more);
+  return largest;
 }

@@ -76,12 +76,12 @@ export function BothFigures({ reports, positions, names, theme }: Props) {
               <RunTitle letter={i === 0 ? "A" : "B"} name={names[i]!} />
               <FigureGrid
                 {...{ data, navigation, theme }}
-                largest={scale?.largest ?? ends[i]!.end}
+                largest={scale?.end ?? ends[i]!.end}
                 rowsBeside={rows}
               />
             </div>
           ))}
-          {alike && <PairDifference {...shared} />}
+          {scale && <PairDifference {...shared} scale={scale} />}
         </div>
         {alike && seesAccesses(reports[0].run) && <PageBands {...shared} names={names} />}
       </div>

@@ -28,7 +28,7 @@ export function OneFigure({ letter, name, report, position, theme }: Props) {
   const navigation = useNavigation({ width: matrix.length, height: matrix.threads }, root);
   const detail = useDetail(data, navigation.view);
   const onKeyDown = usePairKeys(navigation);
-  const { end, clipped } = useMemo(() => densityScale(data.unordered, measure), [data, measure]);
+  const scale = useMemo(() => densityScale(data.unordered, measure), [data, measure]);
   return (
     <div
       class="figures"
@@ -42,7 +42,7 @@ export function OneFigure({ letter, name, report, position, theme }: Props) {
       <div data-figure="pair">
         <PairHead
           title={data.structure.name}
-          scale={{ largest: end, clipped }}
+          scale={scale}
           run={report.run}
           sides={[{ letter, data }]}
           theme={theme}
@@ -51,7 +51,7 @@ export function OneFigure({ letter, name, report, position, theme }: Props) {
         <FigureGrid
           data={detail.data}
           navigation={navigation}
-          largest={end}
+          largest={scale.end}
           theme={theme}
           rowsBeside={matrix.threads}
         />

@@ -37,7 +37,7 @@ export interface PairSide {
 interface HeadProps {
   title: string;
   /** The scale of the accesses; absent: the runs have no common scale. */
-  scale: { largest: number; clipped: boolean } | undefined;
+  scale: ScaleEnd | undefined;
   run: Run;
   sides: readonly PairSide[];
   theme: Theme;
@@ -50,7 +50,14 @@ export function PairHead({ title, scale, run, sides, theme }: HeadProps) {
   return (
     <div class="figure-head">
       {scale && seesAccesses(run) && (
-        <Legend {...scale} measure={state.measure} scale={state.scale} theme={theme} run={run} />
+        <Legend
+          largest={scale.end}
+          clipped={scale.clipped}
+          measure={state.measure}
+          scale={state.scale}
+          theme={theme}
+          run={run}
+        />
       )}
       <SaveMenu title={`${runs}: ${title}`} table={() => pairTable(sides)} />
     </div>
@@ -86,7 +93,10 @@ export function usePairKeys(navigation: Navigation): (event: KeyboardEvent) => v
 }
 
 /** One scale for both runs, which ends at the larger of their ends. */
-export function commonScale(ends: readonly ScaleEnd[]): { largest: number; clipped: boolean } {
+export function commonScale(ends: readonly ScaleEnd[]): ScaleEnd {
   const largest = Math.max(...ends.map(({ end }) => end));
-  return { largest, clipped: ends.some(({ end, clipped }) => clipped && end === largest) };
+  return {
+    end: largest,
+    clipped: ends.some(({ end, clipped }) => clipped && end === largest),
+  };
 }

@@ -8,12 +8,12 @@ import type { Surface } from "../../draw/surface";
 import { binAccesses, columnBins, rowBins } from "../../model/bins";
 import { seesAccesses, unitOf } from "../../model/counting";
 import * as show from "../../model/format";
-import { differenceScale, touchesAsAccesses } from "../../model/joint";
+import { largestDifference, touchesAsAccesses } from "../../model/joint";
 import type { Joint } from "../../model/joint";
-import type { Measure } from "../../model/matrix";
+import type { Measure, ScaleEnd } from "../../model/matrix";
 import { Canvas } from "../elements/canvas";
 import { PageAxis, ThreadAxis } from "../figures/axes";
-import { DifferenceLegend } from "../figures/difference-plot";
+import { DifferenceLegend, scaleText } from "../figures/difference-plot";
 import { accessTitle, plotHeights } from "../figures/figure-grid";
 import { BrushBox, cursorHandlers } from "../figures/page-thread-plot";
 import type { Cursor } from "../figures/page-thread-plot";
@@ -26,12 +26,14 @@ import { RunTitle } from "./run-title";
 interface Props {
   reports: [Report, Report];
   joint: Joint;
+  /** The scale of the accesses of A and of B. */
+  scale: ScaleEnd;
   navigation: Navigation;
   theme: Theme;
 }
 
 /** The third column: what A has more, and what B has more, by page and thread. */
-export function PairDifference({ reports, joint, navigation, theme }: Props) {
+export function PairDifference({ reports, joint, scale, navigation, theme }: Props) {
   const { measure } = usePageState("measure");
   const [cursor, setCursor] = useState<Cursor>();
   const [grid, width] = useWidth<HTMLDivElement>();
@@ -52,8 +54,10 @@ export function PairDifference({ reports, joint, navigation, theme }: Props) {
             name="pair-accesses"
             title={accessTitle(run)}
             unit={unitOf(run, measure)}
+            end={scale.end}
             joint={joint}
             measure={measure}
+            told={(largest) => scaleText(scale, largest, `${unitOf(run, measure)} per page`)}
             height={heights.accesses}
           />
         )}
@@ -62,7 +66,10 @@ export function PairDifference({ reports, joint, navigation, theme }: Props) {
           name="pair-touches"
           title="First touch"
           unit="pages touched first"
+          end={1}
+          ends={["first only in B", "first only in A"]}
           joint={touches}
+          told={() => "The thread touches the page first in one of the runs only."}
           measure="both"
           height={heights.firstTouches}
           axis={<PageAxis view={navigation.view} pageSize={run.page_size} width={width} />}
@@ -75,10 +82,16 @@ export function PairDifference({ reports, joint, navigation, theme }: Props) {
   );
 }
 
-interface MapProps extends Omit<Props, "joint"> {
+interface MapProps extends Omit<Props, "joint" | "scale"> {
   name: string;
   title: string;
   unit: string;
+  /** The end of the scale. */
+  end: number;
+  /** What the ends of the colours mean. */
+  ends?: readonly [string, string] | undefined;
+  /** What the strongest colour means; `largest` is the largest difference. */
+  told: (largest: number) => string;
   joint: Joint;
   measure: Measure;
   height: number;
@@ -88,11 +101,11 @@ interface MapProps extends Omit<Props, "joint"> {
 }
 
 function DifferenceMap(props: MapProps) {
-  const { name, title, unit, joint, measure, height, axis } = props;
+  const { name, title, unit, end, ends, told, joint, measure, height, axis } = props;
   const { reports, navigation, theme, onCursor } = props;
   const { scale } = usePageState("scale");
   const { view } = navigation;
-  const { end } = useMemo(() => differenceScale(joint, measure), [joint, measure]);
+  const largest = useMemo(() => largestDifference(joint, measure), [joint, measure]);
   const threads = reports.map((report) => report.threads);
   const longer = threads[0]!.length >= threads[1]!.length ? threads[0]! : threads[1]!;
   const draw = (surface: Surface) => {
@@ -105,7 +118,7 @@ function DifferenceMap(props: MapProps) {
   const above = axis === undefined;
   const legend = (
     <div class="difference-scale" key="legend">
-      <DifferenceLegend largest={end} unit={`${unit} per page`} theme={theme} />
+      <DifferenceLegend {...{ largest, ends, theme }} told={told(largest)} />
     </div>
   );
   return (
@@ -122,7 +135,7 @@ function DifferenceMap(props: MapProps) {
         <Canvas
           class={name}
           role="img"
-          aria-label={`${title}: ${unit} of A minus those of B, by page and thread; at most ${show.short(end)} per page. Numbers are in the saved table.`}
+          aria-label={`${title}: ${unit} of A minus those of B, by page and thread; at most ${show.short(largest)} per page. Numbers are in the saved table.`}
           inputs={[joint, view, measure, scale, theme, end]}
           draw={draw}
         />

@@ -8,7 +8,7 @@ import { unitOf } from "../../model/counting";
 import { differenceOf, groupMeans, mostDifferent, overlap } from "../../model/difference";
 import type { Difference, Group } from "../../model/difference";
 import * as show from "../../model/format";
-import type { Matrix } from "../../model/matrix";
+import type { Matrix, ScaleEnd } from "../../model/matrix";
 import { Canvas } from "../elements/canvas";
 import { groupName } from "./compared";
 import { linesOf } from "./figure-data";
@@ -93,8 +93,7 @@ export function DifferenceBands(props: BandsProps) {
           draw={(surface) => {
             const x = columnBins(matrix, view, surface.width);
             const means = { a: groupMeans(a, measure, x), b: groupMeans(b, measure, x) };
-            const [largestMean, largestMore] = [difference.mean.end, difference.more.end];
-            drawDifference(surface, { x, ...means, largestMean, largestMore }, scale, theme);
+            drawDifference(surface, { x, ...means, end: difference.scale.end }, scale, theme);
           }}
         />
         {navigation.brush && <BrushBox {...navigation.brush} />}
@@ -102,7 +101,11 @@ export function DifferenceBands(props: BandsProps) {
       <span />
       {axis && [<span key="before" />, axis, <span key="after" />]}
       <div class="wide difference-notes">
-        <DifferenceLegend largest={difference.more.end} unit={`${unit} ${per}`} theme={theme} />
+        <DifferenceLegend
+          largest={difference.largest}
+          told={scaleText(difference.scale, difference.largest, `${unit} ${per}`)}
+          theme={theme}
+        />
         <p>
           {show.share(common)} of their {unit} have the same distribution over the pages. At 100
           {"\u202f"}%, A and B use the same pages equally. At 0{"\u202f"}%, they have no page in
@@ -114,24 +117,40 @@ export function DifferenceBands(props: BandsProps) {
   );
 }
 
-/** The colours from "B has more" to "A has more"; `unit` is of the largest difference. */
-export function DifferenceLegend(props: { largest: number; unit: string; theme: Theme }) {
-  const { largest, unit, theme } = props;
+interface LegendProps {
+  /** The largest difference. */
+  largest: number;
+  /** What the ends of the colours mean. */
+  ends?: readonly [string, string] | undefined;
+  /** What the strongest colour means. */
+  told: string;
+  theme: Theme;
+}
+
+/** The colours of the difference, from what is more in B to what is more in A. */
+export function DifferenceLegend(props: LegendProps) {
+  const { largest, ends = ["more in B", "more in A"], told, theme } = props;
   if (largest === 0) return <div class="legend">No difference</div>;
   return (
     <div class="legend">
-      <span>B has {show.short(largest)} more</span>
+      <span>{ends[0]}</span>
       <Canvas
         class="gradient"
         aria-hidden="true"
         inputs={[theme]}
         draw={(surface) => drawDifferenceScale(surface, theme)}
       />
-      <span>
-        A has {show.short(largest)} more {unit}
-      </span>
+      <span>{ends[1]}</span>
+      <span class="told">{told}</span>
     </div>
   );
+}
+
+/** Where the scale ends, which is that of A and B, too, and how large the difference is. */
+export function scaleText({ end, clipped }: ScaleEnd, largest: number, unit: string): string {
+  const from = `${clipped ? "from " : ""}${show.short(end)} ${unit}`;
+  const part = largest < end ? ` (${show.share(largest / end)})` : "";
+  return `Full colour: ${from} · largest difference: ${show.short(largest)}${part}`;
 }
 
 const LISTED = 20;
