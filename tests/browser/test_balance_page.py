@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import faults_on_screen, on_each_screen
+from browser.accessibility import faults_on_paper, faults_on_screen, on_each_screen
 from browser.opened import Open, Opened, saved_numbers, settle
 from numascape.balance import Problem, flat_target
 from numascape.balance.generators import jacobi2d
@@ -114,6 +114,7 @@ def test_all_nodes_are_on_paper(open_file: Open, many_nodes: Path) -> None:
     )
     assert len(cut) == 3
     assert max(cut) <= 0
+    assert faults_on_paper(page) == []
     assert page.locator(".matrix-legend").first.inner_text().startswith("within a node")
 
 
@@ -142,3 +143,4 @@ def test_it_is_printed_in_grey(opened: Opened) -> None:
         assert red == green == blue
     assert not opened.page.locator(".save-menu").first.is_visible()
     assert not opened.page.locator(".core-reading").first.is_visible()
+    assert faults_on_paper(opened.page) == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.accessibility import faults_on_screen, on_each_screen
+from browser.accessibility import faults_on_paper, faults_on_screen, on_each_screen
 from browser.opened import PATIENCE_MS, Open, Opened, saved_numbers, settle
 from numascape.comparison import compare_traces
 from numascape.comparison.conclusion import conclusion
@@ -91,7 +91,7 @@ def test_the_table_has_both_runs_and_the_change(opened: Opened) -> None:
         "field", HOSTILE, "came", "table",
     ]  # fmt: skip
     cells = [cell.replace("\u202f", " ") for cell in rows.nth(0).locator("td").all_inner_texts()]
-    assert cells[7:10] == ["96.9 %", "0 %", "\u221296.9"]
+    assert cells[3:5] == ["96.9 %\n0 %", "\u221296.9"]
     assert "only in A" in text_of(page, "tr:has-text('pwned') .origin")
     assert "not in B" in text_of(page, "tr:has-text('pwned') .strip")
     page.get_by_role("button", name="Name").click()
@@ -237,6 +237,7 @@ def test_it_is_printed_in_grey(opened: Opened) -> None:
         assert alpha == 255
         assert max(red, green, blue) - min(red, green, blue) <= 4
     assert not opened.page.locator(".toolbar").is_visible()
+    assert faults_on_paper(opened.page) == []
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import faults_on_screen, on_each_screen
+from browser.accessibility import faults_on_paper, faults_on_screen, on_each_screen
 from browser.opened import Open, saved_numbers, settle
 from numascape.report.experiment import Experiment, render_experiment
 from synthetic.page_cache import GIB, page_cache_results
@@ -92,3 +92,4 @@ def test_it_is_printed_in_grey(open_file: Open, file: Path) -> None:
         red, green, blue = stroke.strip("rgb()").split(", ")
         assert red == green == blue
     assert not page.locator(".save-menu").first.is_visible()
+    assert faults_on_paper(page) == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.accessibility import faults_on_screen
+from browser.accessibility import faults_on_paper, faults_on_screen
 from browser.opened import PATIENCE_MS, Open, Opened, saved_numbers, settle
 from numascape.jobs.job import AnalysedJob, analyse_job
 from numascape.report.job_file import render_job
@@ -158,6 +158,7 @@ def test_it_is_printed_in_grey(opened: Opened) -> None:
     red, green, blue, _ = opened.pixel("canvas.rank-cells", 0.5 / SIZE, 0.1)
     assert max(red, green, blue) - min(red, green, blue) <= 4
     assert not opened.page.locator(".rank-cell").is_visible()
+    assert faults_on_paper(opened.page) == []
 
 
 def test_the_heat_map_fits_on_one_sheet(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import faults_on_screen, on_each_screen
+from browser.accessibility import faults_on_paper, faults_on_screen, on_each_screen
 from browser.opened import Open, saved_numbers, settle
 from numascape.machine import open_machine
 from numascape.report.machine_page import render_machine
@@ -40,6 +40,7 @@ def test_nodes_and_matrices_are_shown_and_saved(open_file: Open, file: Path) -> 
     settle(page)
     assert page.evaluate("document.documentElement.dataset.theme") == "grey"
     assert not page.locator(".save-menu").first.is_visible()
+    assert faults_on_paper(page) == []
     assert opened.requests == [opened.file.as_uri()]
     assert opened.complaints == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from browser.accessibility import faults_on_screen, on_each_screen
+from browser.accessibility import faults_on_paper, faults_on_screen, on_each_screen
 from browser.opened import Open, Opened, saved_numbers, settle
 from numascape.machine.sources import open_machine
 from numascape.plan.plan import Plan
@@ -116,3 +116,4 @@ def test_it_is_printed_in_grey(opened: Opened) -> None:
         red, green, blue = (int(part) for part in colour.strip("rgb()").split(","))
         assert red == green == blue
     assert not opened.page.locator(".save-menu").first.is_visible()
+    assert faults_on_paper(opened.page) == []

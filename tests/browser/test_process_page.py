@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from browser.accessibility import faults_on_screen, on_each_screen
+from browser.accessibility import faults_on_paper, faults_on_screen, on_each_screen
 from browser.opened import Open, Opened, saved_numbers, settle
 from numascape.report.process_page import render_processes
 from synthetic.processes import TENSORS, model_server
@@ -95,3 +95,4 @@ def test_it_is_printed_in_grey(opened: Opened) -> None:
     settle(opened.page)
     assert opened.page.evaluate("document.documentElement.dataset.theme") == "grey"
     assert not opened.page.locator(".save-menu").first.is_visible()
+    assert faults_on_paper(opened.page) == []

@@ -6,6 +6,7 @@ import { useChangePage, usePageState } from "../page/page-state";
 import { selectByKey } from "../elements/row-keys";
 import { SortHeading } from "../elements/sort-heading";
 import { SaveMenu } from "../page/save-menu";
+import { Wide } from "../elements/wide";
 
 interface Props {
   balance: Balance;
@@ -23,7 +24,7 @@ export function ResultTable({ balance, selected, onSelect }: Props) {
         <h2 id="mappings">Mappings</h2>
         <SaveMenu title="Mappings" table={() => resultsCsv(balance)} picture={false} />
       </div>
-      <div class="scroll" tabIndex={-1}>
+      <Wide>
         <table
           class="structures mappings"
           aria-labelledby="mappings"
@@ -42,7 +43,7 @@ export function ResultTable({ balance, selected, onSelect }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <p class="how">
         {balance.results.length > 2 && "Bold: the best (smallest) value of the algorithms. "}
         Imbalance: the time of the slowest core, divided by the time with perfect balance.

@@ -12,6 +12,7 @@ import { SortHeading } from "../elements/sort-heading";
 import { SaveMenu } from "../page/save-menu";
 import { StripCell, StripLegend } from "../structures/strip-cell";
 import { changeTable } from "./change-csv";
+import { Wide } from "../elements/wide";
 
 interface Props {
   comparison: Comparison;
@@ -22,7 +23,7 @@ interface Props {
   theme: Theme;
 }
 
-/** The structures of both runs: the numbers of A, of B, and the change. */
+/** The structures of both runs: the numbers of A above those of B, as the strips, and the change. */
 export function ChangeTable(props: Props) {
   const { comparison, reports, rows, selected, onSelect, theme } = props;
   const { table } = usePageState("table");
@@ -47,7 +48,7 @@ export function ChangeTable(props: Props) {
           />
         </div>
       </div>
-      <div class="scroll" tabIndex={-1}>
+      <Wide>
         <table
           class="structures changes"
           aria-label="Structures of both runs"
@@ -61,7 +62,7 @@ export function ChangeTable(props: Props) {
           </tbody>
         </table>
         {rows.length === 0 && <p class="empty">No structure matches.</p>}
-      </div>
+      </Wide>
       <MinorSwitch comparison={comparison} />
       <p class="how">
         Each strip shows a structure from its first page (left) to its last page: A above B. The
@@ -90,12 +91,12 @@ function MinorSwitch({ comparison: { structures } }: { comparison: Comparison })
   );
 }
 
-/** Numbers of both runs in three columns: A, B, change. */
+/** Numbers of both runs in two columns: those of A above those of B, and the change. */
 const NUMBERS: readonly (readonly [Exclude<ChangeKey, "name">, string])[] = [
-  ["accesses", "Accesses"],
   ["share", "Share"],
   ["foreign", "Foreign"],
   ["remote", "Remote"],
+  ["accesses", "Accesses"],
 ];
 
 function numbersOf(several: boolean) {
@@ -115,7 +116,7 @@ function Head({ several }: { several: boolean }) {
       onOrder={(order) => change({ changes: order })}
       cell={
         number
-          ? { scope: "colgroup", class: "number group", colSpan: 3 }
+          ? { scope: "colgroup", class: "number group", colSpan: 2 }
           : { class: "", rowSpan: 2 }
       }
     />
@@ -124,41 +125,39 @@ function Head({ several }: { several: boolean }) {
     <thead>
       <tr>
         {heading("name", "Name", false)}
-        <th scope="col" rowSpan={2}>
+        <th scope="col" rowSpan={2} class="strip">
           Pages, by dominant thread
         </th>
         {numbersOf(several).map(([key, label]) => heading(key, label, true))}
-        <th scope="colgroup" colSpan={2} class="number group">
+        <th scope="col" rowSpan={2} class="number group">
           First touch by
         </th>
         {several && (
-          <th scope="colgroup" colSpan={2} class="group">
+          <th scope="col" rowSpan={2} class="group">
             Pages on nodes
           </th>
         )}
       </tr>
       <tr>
         {numbersOf(several).map(([key]) => [
-          <SideHeading key={`${key}a`} letter="A" number />,
-          <SideHeading key={`${key}b`} letter="B" number />,
+          <th key={key} scope="col" class="number group">
+            <Sides texts={["A", "B"]} />
+          </th>,
           <th key={`${key}change`} scope="col" class="number">
             change
           </th>,
         ])}
-        <SideHeading letter="A" number />
-        <SideHeading letter="B" number />
-        {several && <SideHeading letter="A" />}
-        {several && <SideHeading letter="B" />}
       </tr>
     </thead>
   );
 }
 
-function SideHeading({ letter, number = false }: { letter: "A" | "B"; number?: boolean }) {
+/** What belongs to A above what belongs to B. */
+function Sides({ texts: [a, b] }: { texts: readonly [string, string] }) {
   return (
-    <th scope="col" class={`${number ? "number" : ""} ${letter === "A" ? "group" : ""}`}>
-      {letter}
-    </th>
+    <>
+      <span class="side">{a}</span> <span class="side">{b}</span>
+    </>
   );
 }
 
@@ -188,10 +187,14 @@ function Row({ of, comparison, reports, selected, onSelect, theme }: Props & { o
       {numbersOf(several).map(([key]) => (
         <Numbers key={key} of={key} structure={structure} />
       ))}
-      <td class="number group">{toucher(a)}</td>
-      <td class="number">{toucher(b)}</td>
-      {several && <td class="nodes group">{nodes(a)}</td>}
-      {several && <td class="nodes">{nodes(b)}</td>}
+      <td class="number group">
+        <Sides texts={[toucher(a), toucher(b)]} />
+      </td>
+      {several && (
+        <td class="nodes group" title={[a, b].map(allNodes).join("\n")}>
+          <Sides texts={[nodes(a), nodes(b)]} />
+        </td>
+      )}
     </tr>
   );
 }
@@ -237,8 +240,9 @@ function Numbers({ of, structure }: NumbersProps) {
   const tone = bad && more !== undefined && Math.abs(more) >= 0.005;
   return (
     <>
-      <td class="number group">{text(a)}</td>
-      <td class="number">{text(b)}</td>
+      <td class="number group">
+        <Sides texts={[text(a), text(b)]} />
+      </td>
       <td class={`number change ${tone ? (more > 0 ? "worse" : "better") : ""}`}>
         {changeText(of, a?.[of], more)}
       </td>
@@ -271,14 +275,24 @@ function toucher(side: ComparedSide | null): string {
   return `${side.first}${side.first_share < 1 ? ` (${show.share(side.first_share)})` : ""}`;
 }
 
-const MAX_NODES = 4;
+const MAX_NODES = 2;
 
-/** The nodes with most pages, and their shares. */
+/** The nodes of the pages, and their shares; of many nodes, the smallest and the largest share. */
 function nodes(side: ComparedSide | null): string {
   if (!side) return "–";
   const pages = side.nodes.reduce((sum, [, count]) => sum + count, 0);
   if (pages === 0) return "?";
   if (side.nodes.length === 1) return `all on ${side.nodes[0]![0]}`;
-  if (side.nodes.length > MAX_NODES) return `${side.nodes.length} nodes`;
-  return side.nodes.map(([node, n]) => `${node}: ${show.percent(n / pages)}`).join(", ");
+  if (side.nodes.length <= MAX_NODES) return allNodes(side);
+  const counts = side.nodes.map(([, count]) => count);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)].map((n) =>
+    show.percent(n / pages),
+  );
+  return `${side.nodes.length} nodes, ${least === most ? "" : `${least} to `}${most} each`;
+}
+
+function allNodes(side: ComparedSide | null): string {
+  const nodes = side?.nodes ?? [];
+  const pages = nodes.reduce((sum, [, count]) => sum + count, 0);
+  return nodes.map(([node, n]) => `${node}: ${show.percent(n / pages)}`).join(", ");
 }

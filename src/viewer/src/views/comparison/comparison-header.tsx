@@ -2,6 +2,7 @@
 import type { ComparedRun, Comparison } from "../../data/comparison";
 import * as show from "../../model/format";
 import { Brand, day } from "../overview/run-header";
+import { Wide } from "../elements/wide";
 
 /** The verdict first; then what was compared. */
 export function ComparisonHeader({ comparison }: { comparison: Comparison }) {
@@ -58,7 +59,7 @@ export function RunMeasures({ comparison: { measures } }: { comparison: Comparis
   return (
     <section aria-labelledby="measures">
       <h2 id="measures">The runs</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Measures of the runs">
+      <Wide label="Measures of the runs">
         <table class="measures" aria-labelledby="measures">
           <thead>
             <tr>
@@ -85,7 +86,7 @@ export function RunMeasures({ comparison: { measures } }: { comparison: Comparis
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <p class="how">
         Foreign: accesses to pages that another thread touched first. Remote: accesses to pages on
         another node than the thread.

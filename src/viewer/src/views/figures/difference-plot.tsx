@@ -17,6 +17,7 @@ import type { Navigation } from "../page/navigation";
 import { BrushBox, cursorHandlers } from "./page-thread-plot";
 import type { Cursor } from "./page-thread-plot";
 import { usePageState } from "../page/page-state";
+import { Wide } from "../elements/wide";
 
 interface Shared {
   navigation: Navigation;
@@ -167,12 +168,7 @@ function MostDifferent({
   return (
     <details>
       <summary>The pages in which they differ most, as a table</summary>
-      <div
-        class="scroll"
-        tabIndex={0}
-        role="region"
-        aria-label="Pages in which A and B differ most"
-      >
+      <Wide label="Pages in which A and B differ most">
         <table>
           <thead>
             <tr>
@@ -209,7 +205,7 @@ function MostDifferent({
             })}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </details>
   );
 }

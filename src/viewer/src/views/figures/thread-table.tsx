@@ -6,6 +6,7 @@ import { threadSums } from "../../model/matrix";
 import type { FigureData } from "./figure-data";
 import { threadTable } from "./figure-tables";
 import { SaveMenu } from "../page/save-menu";
+import { Wide } from "../elements/wide";
 
 /** The exact numbers of the figures per thread, also for screen readers. */
 export function ThreadTable({ data }: { data: FigureData }) {
@@ -33,7 +34,7 @@ function Table({ data: { report, matrix, threads } }: { data: FigureData }) {
   const { reads, writes, firstTouched } = threadSums(matrix);
   const total = reads.reduce((sum, n) => sum + n, 0) + writes.reduce((sum, n) => sum + n, 0);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Numbers by thread">
+    <Wide label="Numbers by thread">
       <table>
         <thead>
           <tr>
@@ -68,6 +69,6 @@ function Table({ data: { report, matrix, threads } }: { data: FigureData }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** At or above DENSE nodes, only their numbers fit. At or above MANY, paper has only colours. */
+/** From DENSE nodes on, only their numbers fit; from BROAD on, text on paper is smaller. */
 const DENSE = 6;
+const BROAD = 11;
+/** From MANY nodes on, paper has only colours. */
 const MANY = 17;
 
 export function isDense(nodes: number): boolean {
@@ -10,6 +12,9 @@ export function isDense(nodes: number): boolean {
 
 /** The class of a table with a row and a column for each node. */
 export function matrixClass(nodes: number): string {
-  if (nodes >= MANY) return "traffic dense many";
-  return isDense(nodes) ? "traffic dense" : "traffic";
+  const classes = ["traffic"];
+  if (nodes >= DENSE) classes.push("dense");
+  if (nodes >= BROAD) classes.push("broad");
+  if (nodes >= MANY) classes.push("many");
+  return classes.join(" ");
 }

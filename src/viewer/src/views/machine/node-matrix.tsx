@@ -3,6 +3,7 @@ import type { CsvTable } from "../../model/csv";
 import { SaveMenu } from "../page/save-menu";
 import { MatrixLegend } from "./matrix-legend";
 import { isDense, matrixClass } from "./matrix-size";
+import { Wide } from "../elements/wide";
 
 interface Props {
   title: string;
@@ -32,7 +33,7 @@ export function NodeMatrix(props: Props) {
         </h2>
         <SaveMenu title={title} table={() => matrixTable(props)} />
       </div>
-      <div class="matrix-frame" tabIndex={0} role="group" aria-label={`${title} between nodes`}>
+      <Wide class="matrix-frame" label={`${title} between nodes`}>
         <table class={matrixClass(nodes.length)} aria-labelledby={id}>
           <thead>
             <tr>
@@ -65,7 +66,7 @@ export function NodeMatrix(props: Props) {
             )}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <MatrixLegend />
       {notes.map((note) => (
         <p class="how" key={note}>

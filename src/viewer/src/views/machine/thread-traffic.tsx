@@ -6,6 +6,7 @@ import * as show from "../../model/format";
 import { countsOf } from "../../model/phase-counts";
 import { remoteShare, threadSplit, total } from "../../model/traffic";
 import { SplitBar } from "../structures/split-bar";
+import { Wide } from "../elements/wide";
 
 interface Props {
   report: Report;
@@ -38,7 +39,7 @@ function Table({ report, phases }: Props) {
       .sort((a, b) => remoteShare(b.split) - remoteShare(a.split));
   }, [report, phases]);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Traffic by thread">
+    <Wide label="Traffic by thread">
       <table>
         <thead>
           <tr>
@@ -69,6 +70,6 @@ function Table({ report, phases }: Props) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

@@ -4,6 +4,7 @@ import * as show from "../../model/format";
 import { factorText, pairOf } from "../../model/node-distance";
 import type { NodeTraffic } from "../../model/traffic";
 import { isDense, matrixClass } from "./matrix-size";
+import { Wide } from "../elements/wide";
 
 /** Names of uncertain nodes, for the same nodes as in the drawing. */
 const UNCERTAIN = { threads: "ran on several nodes, or unknown", pages: "on an unknown node" };
@@ -25,12 +26,7 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
   const rows = shownOf(traffic, rowSums);
   const columns = shownOf(traffic, columnSums);
   return (
-    <div
-      class="matrix-frame"
-      tabIndex={0}
-      role="region"
-      aria-label={label ?? "Traffic between nodes"}
-    >
+    <Wide class="matrix-frame" label={label ?? "Traffic between nodes"}>
       <table class={matrixClass(nodes.length)}>
         <caption class="unseen-caption">By the node of the thread and of the page: {unit}</caption>
         <thead>
@@ -70,7 +66,7 @@ export function TrafficMatrix({ machine, traffic, unit, label }: Props) {
           </tr>
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
 

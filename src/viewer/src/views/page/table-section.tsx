@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { CsvTable } from "../../model/csv";
 import { SaveMenu } from "./save-menu";
+import { Wide } from "../elements/wide";
 
 interface Props {
   id: string;
@@ -26,14 +27,9 @@ export function TableSection(props: Props) {
         <h2 id={id}>{title}</h2>
         <SaveMenu title={savedAs} table={csv} picture={false} />
       </div>
-      <div
-        class={scrollClass ? `scroll ${scrollClass}` : "scroll"}
-        tabIndex={0}
-        role="group"
-        aria-label={label}
-      >
+      <Wide class={scrollClass ? `scroll ${scrollClass}` : "scroll"} label={label}>
         {table}
-      </div>
+      </Wide>
       {children}
     </section>
   );

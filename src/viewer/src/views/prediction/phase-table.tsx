@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Policy } from "../../data/prediction";
 import * as show from "../../model/format";
+import { Wide } from "../elements/wide";
 
 interface Props {
   policy: Policy;
@@ -16,7 +17,7 @@ export function PhaseTable({ policy, reference }: Props) {
       <div class="heading">
         <h2 id="policy-phases">Phases</h2>
       </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Phases">
+      <Wide label="Phases">
         <table>
           <thead>
             <tr>
@@ -45,7 +46,7 @@ export function PhaseTable({ policy, reference }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </section>
   );
 }

@@ -4,6 +4,7 @@ import * as show from "../../model/format";
 import { longest, policyTable } from "../../model/policies";
 import { selectByKey } from "../elements/row-keys";
 import { SaveMenu } from "../page/save-menu";
+import { Wide } from "../elements/wide";
 
 interface Props {
   prediction: Prediction;
@@ -22,7 +23,7 @@ export function PolicyTable({ prediction, selected, onSelect }: Props) {
         <h2 id="policies">Policies</h2>
         <SaveMenu title="Predicted times" table={() => policyTable(prediction)} picture={false} />
       </div>
-      <div class="scroll" tabIndex={-1}>
+      <Wide>
         <table
           class="structures policies"
           aria-labelledby="policies"
@@ -31,8 +32,10 @@ export function PolicyTable({ prediction, selected, onSelect }: Props) {
           <thead>
             <tr>
               <th scope="col">Policy</th>
-              <th scope="col">Time, with the interval</th>
-              {["Time", "Interval", "Seconds", "Remote"].map((name) => (
+              <th scope="col" class="times">
+                Time, with the interval
+              </th>
+              {["Time", "Interval", "Remote", "Seconds"].map((name) => (
                 <th key={name} scope="col" class="number">
                   {name}
                 </th>
@@ -53,7 +56,7 @@ export function PolicyTable({ prediction, selected, onSelect }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <p class="how">
         Times are relative to the observed run (the line at 1). The interval is the range of the
         time when the assumptions of the model are varied. Remote: the share of the bytes from
@@ -88,8 +91,8 @@ function Row({ policy, position, end, chosen, onSelect }: RowProps) {
       <td class="number">
         {relativeText(low)} to {relativeText(high)}
       </td>
-      <td class="number">{show.seconds(seconds)}</td>
       <td class="number">{show.share(remote)}</td>
+      <td class="number">{show.seconds(seconds)}</td>
       <td class={`limit ${policy.limit_kind}`}>{limit}</td>
     </tr>
   );

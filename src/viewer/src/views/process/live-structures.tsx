@@ -12,6 +12,7 @@ import {
 } from "../../model/live-memory";
 import { NodeBar } from "../elements/node-bar";
 import { SaveMenu } from "../page/save-menu";
+import { Wide } from "../elements/wide";
 
 interface Props {
   process: LiveProcess;
@@ -42,7 +43,7 @@ export function LiveStructures({ process, theme }: Props) {
           <SaveMenu title="Structures" table={() => liveStructureTable(process)} picture={false} />
         </div>
       </div>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Structures">
+      <Wide label="Structures">
         <table class="job-table" aria-labelledby="live-structures">
           <Head />
           <tbody>
@@ -51,7 +52,7 @@ export function LiveStructures({ process, theme }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       {left > 0 && (
         <button type="button" class="link" onClick={() => setMost(most + 10 * STEP)}>
           Show more ({left} left)

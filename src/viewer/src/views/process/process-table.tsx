@@ -6,6 +6,7 @@ import { bytesOfNodes, knownNodes, nodeShares, processTable } from "../../model/
 import { NodeBar } from "../elements/node-bar";
 import { selectByKey } from "../elements/row-keys";
 import { SaveMenu } from "../page/save-menu";
+import { Wide } from "../elements/wide";
 
 interface Props {
   processes: LiveProcess[];
@@ -23,7 +24,7 @@ export function ProcessTable({ processes, selected, onSelect, theme }: Props) {
         <h2 id="processes">Processes</h2>
         <SaveMenu title="Processes" table={() => processTable(processes)} picture={false} />
       </div>
-      <div class="scroll" tabIndex={-1}>
+      <Wide>
         <table
           class="structures"
           aria-labelledby="processes"
@@ -57,7 +58,7 @@ export function ProcessTable({ processes, selected, onSelect, theme }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <p class="how">A page that several processes map counts for each of them.</p>
     </section>
   );

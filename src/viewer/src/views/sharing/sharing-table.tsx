@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import * as show from "../../model/format";
 import type { SharingMatrix } from "../../model/sharing";
 import { strongestPairs } from "../../model/sharing";
+import { Wide } from "../elements/wide";
 
 interface Props {
   matrix: SharingMatrix;
@@ -30,7 +31,7 @@ export function SharingTable(props: Props) {
 function Table({ matrix, name, unit }: Props) {
   const pairs = useMemo(() => strongestPairs(matrix, MAX_PAIRS), [matrix]);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Pairs of threads that share most">
+    <Wide label="Pairs of threads that share most">
       <table>
         <thead>
           <tr>
@@ -51,6 +52,6 @@ function Table({ matrix, name, unit }: Props) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

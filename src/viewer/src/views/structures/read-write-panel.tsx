@@ -11,6 +11,7 @@ import { readWriteOf } from "../../model/read-write";
 import type { CsvTable } from "../../model/csv";
 import { Canvas } from "../elements/canvas";
 import { SaveMenu } from "../page/save-menu";
+import { Wide } from "../elements/wide";
 
 interface Props {
   report: Report;
@@ -48,7 +49,7 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
           table={() => usesTable(report, matrix, shown, numbers)}
         />
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of readers and writers">
+      <Wide label="Table of readers and writers">
         <table class="read-write">
           <thead>
             <tr>
@@ -72,7 +73,7 @@ export function ReadWritePanel({ report, matrix, positions, theme }: Props) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       <p class="how">
         Each strip has one cell per thread, with thread 0 on the left. A structure that is not
         written after its initialisation can have a copy on every node. If one thread writes a

@@ -21,6 +21,7 @@ import { Segmented } from "../elements/segmented";
 import { SplitBar } from "./split-bar";
 import { StripCell, StripLegend } from "./strip-cell";
 import { Term } from "../elements/term";
+import { Wide } from "../elements/wide";
 
 interface Props {
   report: Report;
@@ -71,7 +72,7 @@ export function StructureTable(props: Props) {
           />
         </div>
       </div>
-      <div class="scroll" tabIndex={-1}>
+      <Wide>
         <table
           class="structures"
           aria-label="Structures"
@@ -85,7 +86,7 @@ export function StructureTable(props: Props) {
           </tbody>
         </table>
         {listed.length === 0 && <p class="empty">No structure matches.</p>}
-      </div>
+      </Wide>
       <FoldedSwitch {...props} />
       <p class="how">
         Each strip shows a structure from its first page (left) to its last page.{" "}
