@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads, phases and first touches over time, for Perfetto and the Firefox Profiler.
+"""Threads, phases, accesses and first touches over time, for Perfetto and the Firefox Profiler.
 
 Both read Chrome's "Trace Event Format" (JSON): times are in microseconds.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from numascape.exchange.rates import rates_over_time
 from numascape.terminal import printable
 from numascape.trace import Trace
 
@@ -17,12 +18,17 @@ _STEPS = 1000
 """The number of steps into which the run is divided for counters."""
 
 
-def chrome_trace(trace: Trace) -> dict[str, object]:
+def chrome_trace(trace: Trace) -> dict[str, Any]:
     """The events of a run: a bar for each thread's life, for each span of a phase, and counters.
 
-    The counters show pages touched first so far, by the thread that touched them.
+    The counters show accesses and memory lines per second, the remote share of the accesses, and
+    the pages touched first so far, by the thread that touched them.
     """
-    events = [*_processes(trace), *_threads(trace), *_phases(trace), *_first_touches(trace)]
+    events = [
+        *(event for of in (_processes, _threads, _phases) for event in of(trace)),
+        *_rates(trace),
+        *_first_touches(trace),
+    ]
     return {"displayTimeUnit": "ms", "traceEvents": events}
 
 
@@ -90,6 +96,16 @@ def _phases(trace: Trace) -> list[dict[str, Any]]:
             }
             for phase, start, end in spans.select("phase", "start_ns", "end_ns").iter_rows()
         ),
+    ]
+
+
+def _rates(trace: Trace) -> list[dict[str, Any]]:
+    """Counters of the whole run: a value wherever a phase starts or ends."""
+    pid = trace.info.processes[0].pid if trace.info.processes else 0
+    return [
+        {"ph": "C", "name": rate.name, "pid": pid, "ts": at / 1e3, "args": {rate.unit: value}}
+        for rate in rates_over_time(trace)
+        for at, value in rate.values
     ]
 
 
