@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,19 @@ def faults_on_screen(open_file: Open, file: Path, width: int, theme: str) -> lis
         needed = page.evaluate("document.documentElement.scrollWidth")
         faults += [f"the page needs {needed} of {shown} pixels"] if needed > shown else []
         faults += page.evaluate(_CUT_WITHOUT_HINT)
+    return faults + _faults_at_the_end(page)
+
+
+def _faults_at_the_end(page: Page) -> list[str]:
+    """Each page says at its end who wrote it. The key ? opens its help, wherever the focus is."""
+    text = page.locator("footer").inner_text()
+    faults = [] if re.match(r"Written by Numascape \d+\.\d", text) else [f"the end is: {text}"]
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    dialog.wait_for()
+    faults += [] if "this help" in dialog.inner_text() else ["the help does not list its key"]
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="hidden")
     return faults
 
 

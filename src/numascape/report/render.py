@@ -10,7 +10,7 @@ from pathlib import Path
 
 from numascape.atomic import replacing_file
 from numascape.errors import NumascapeError
-from numascape.installation import installed_file
+from numascape.installation import installed_file, installed_version
 from numascape.report.build import Draft
 from numascape.report.fitting import encode_within
 
@@ -22,6 +22,7 @@ TEMPLATE_VARIABLE = "NUMASCAPE_VIEWER"
 
 _DATA = '<script id="report-data" type="application/octet-stream">'
 _TITLE = "<title>Numascape</title>"
+_GENERATOR = '<meta name="generator" content="Numascape'
 
 
 def render(started: Draft, path: Path) -> int:
@@ -58,13 +59,18 @@ def fill(template: str, started: Draft, size: int) -> tuple[bytes, Draft]:
 
 
 def in_template(template: str, title: str) -> tuple[str, str, str]:
-    """The viewer page, with this title (HTML), before, at and after the beginning of its data."""
+    """The viewer page, with this title (HTML), before, at and after the beginning of its data.
+
+    Its head also names the version that writes it, for the end of the page.
+    """
     head, mark, tail = template.partition(_DATA)
     if not mark or _TITLE not in head:
         raise NumascapeError(
             "the viewer page has no place for the data; install numascape again (pip install .)"
         )
-    return head.replace(_TITLE, f"<title>{title} · Numascape</title>", 1), mark, tail
+    version = html.escape(installed_version())
+    head = head.replace(_TITLE, f"<title>{title} · Numascape</title>", 1)
+    return head.replace(_GENERATOR, f"{_GENERATOR} {version}", 1), mark, tail
 
 
 def filled(template: str, title: str, text: str, others: Mapping[str, str]) -> bytes:

@@ -6,12 +6,24 @@ import { changeText } from "../../model/mappings";
 import type { Extents } from "../../model/page-state";
 import { positionOf } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
+import { Foot } from "../page/foot";
 import { PageStateProvider, useChangePage, usePageState } from "../page/page-state";
 import { useTheme } from "../page/theme";
 import { CoreLoads } from "./core-loads";
 import { CoreTimelinePanel } from "./core-timeline-panel";
 import { NodeExchange } from "./node-exchange";
 import { ResultTable } from "./result-table";
+
+const HELP = [
+  {
+    keys: true,
+    entries: [
+      ["↑  ↓", "in the table: the mapping above or below; in the iterations: the next cores"],
+      ["←  →", "in the loads: the next core; in the iterations: earlier or later"],
+      ["Home  End", "the first or last core, the beginning or end of the iterations"],
+    ],
+  },
+] as const;
 
 /** The address names the chosen mapping in the field of the structure. */
 export function BalanceApp({ balance }: { balance: Balance }) {
@@ -48,7 +60,7 @@ function Page({ balance, mappings }: Props) {
         <NodeExchange {...shown} />
         <CoreTimelinePanel {...shown} theme={theme} />
       </main>
-      <footer>This page works offline and loads nothing.</footer>
+      <Foot help={HELP} />
     </div>
   );
 }

@@ -6,12 +6,19 @@ import { changeRows } from "../../model/changes";
 import { reportInLines } from "../../model/memory-lines";
 import { positionOf } from "../../model/page-state";
 import { CountSwitch } from "../figures/count-choice";
+import { FIGURE_HELP_TITLE, PAIR_HELP } from "../figures/figure-help";
+import { Foot } from "../page/foot";
 import { useChangePage, usePageState } from "../page/page-state";
 import { useTheme } from "../page/theme";
 import { ChangeTable } from "./change-table";
 import { ComparisonHeader, RunMeasures } from "./comparison-header";
 import { ComparisonFindings } from "./comparison-findings";
 import { PairFigures } from "./pair-figures";
+
+const HELP = [
+  { keys: true, entries: [["↑  ↓", "in the table: the structure above or below"]] },
+  ...PAIR_HELP,
+] as const;
 
 export function ComparisonPage({ comparison }: { comparison: Comparison }) {
   const theme = useTheme();
@@ -65,10 +72,7 @@ export function ComparisonPage({ comparison }: { comparison: Comparison }) {
         )}
         <Folded reports={reports} leftOut={comparison.left_out} />
       </main>
-      <footer>
-        Written by Numascape {reports[1].run.recorder?.version ?? ""}. This page works offline and
-        loads nothing.
-      </footer>
+      <Foot title={FIGURE_HELP_TITLE} help={HELP} />
     </div>
   );
 }

@@ -8,11 +8,22 @@ import type { Measured } from "../../model/experiment-curves";
 import * as show from "../../model/format";
 import { positionOf } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
+import { Foot } from "../page/foot";
 import { PageStateProvider, useChangePage, usePageState } from "../page/page-state";
 import { SaveMenu } from "../page/save-menu";
 import { useTheme } from "../page/theme";
 import { CurvePlot, dashesOf } from "./curve-plot";
 import { WayTable } from "./way-table";
+
+const HELP = [
+  {
+    keys: true,
+    entries: [
+      ["←  →", "in the curves: the next size of the file"],
+      ["Home  End", "in the curves: the smallest, the largest size"],
+    ],
+  },
+] as const;
 
 /** The address names the chosen size of the file in the field of the structure. */
 export function ExperimentApp({ experiment }: { experiment: Experiment }) {
@@ -52,7 +63,7 @@ function Page({ experiment, sizes }: Props) {
         <Curves {...shown} measured="speed" title="Speed" onSelect={onSelect} />
         <WayTable {...shown} />
       </main>
-      <footer>This page works offline and loads nothing.</footer>
+      <Foot help={HELP} />
     </div>
   );
 }

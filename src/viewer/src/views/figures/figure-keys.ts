@@ -14,7 +14,6 @@ const MEASURES: readonly Measure[] = ["both", "reads", "writes"];
 export function useFigureKeys(
   navigation: Navigation,
   { arrangement, report }: FigureData,
-  onHelp: () => void,
 ): (event: KeyboardEvent) => void {
   const change = useChangePage();
   const lines = report.memory_lines !== undefined;
@@ -37,8 +36,7 @@ export function useFigureKeys(
     // Input fields and lists handle these keys themselves.
     if ((event.target as HTMLElement).closest("input[type=text], select, dialog")) return;
     const wanted = changes[event.key];
-    if (event.key === "?") onHelp();
-    else if (wanted) change(wanted);
+    if (wanted) change(wanted);
     else return navigation.onKeyDown(event);
     event.preventDefault();
   };

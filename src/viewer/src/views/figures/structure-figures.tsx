@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Report, Structure } from "../../data/report";
 import type { Theme } from "../../model/page-state";
 import type { Counting } from "../../model/counting";
@@ -8,7 +8,6 @@ import * as show from "../../model/format";
 import { densityScale } from "../../model/matrix";
 import type { Matrix } from "../../model/matrix";
 import { FigureGrid } from "./figure-grid";
-import { FigureHelp } from "./figure-help";
 import { FigureNotes } from "./figure-notes";
 import { useFigureData } from "./figure-data";
 import type { FigureData } from "./figure-data";
@@ -17,6 +16,7 @@ import { FigureReading } from "./figure-reading";
 import { FigureToolbar } from "./figure-toolbar";
 import { Legend } from "../elements/legend";
 import { useNavigation } from "../page/navigation";
+import { showHelp } from "../page/foot";
 import { usePageState } from "../page/page-state";
 import { SaveMenu } from "../page/save-menu";
 import { where } from "../structures/structure-table";
@@ -36,12 +36,11 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
   const { measure } = usePageState("measure");
   const data = useFigureData(report, position, matrix);
   const { structure } = data;
-  const [help, setHelp] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const extent = { width: data.matrix.length, height: data.matrix.threads };
   const navigation = useNavigation(extent, root);
   const detail = useDetail(data, navigation.view);
-  const onKeyDown = useFigureKeys(navigation, data, () => setHelp(true));
+  const onKeyDown = useFigureKeys(navigation, data);
   const { end: largest, clipped } = useMemo(
     () => densityScale(data.unordered, measure),
     [data.unordered, measure],
@@ -62,7 +61,7 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
             report={report}
             position={position}
             navigation={navigation}
-            onHelp={() => setHelp(true)}
+            onHelp={showHelp}
           />
           <div data-figure="structure">
             <FigureHead data={data} largest={largest} clipped={clipped} theme={theme} />
@@ -74,7 +73,6 @@ export function StructureFigures({ report, position, matrix, theme }: Props) {
             />
           </div>
           <FigureNotes data={data} detail={detail} />
-          <FigureHelp open={help} onClose={() => setHelp(false)} />
         </div>
         <FigureReading
           structure={structure}

@@ -3,6 +3,7 @@ import type { MachineContent, ShownNode, ShownPackage } from "../../data/machine
 import * as show from "../../model/format";
 import type { Extents } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
+import { Foot } from "../page/foot";
 import { PageStateProvider } from "../page/page-state";
 import { useTheme } from "../page/theme";
 import { KnownMatrix } from "./known-matrix";
@@ -50,7 +51,7 @@ function Page({ machine }: { machine: MachineContent }) {
           <p class="how">NUMA factors between the nodes are unknown.</p>
         )}
       </main>
-      <footer>This page works offline and loads nothing.</footer>
+      <Foot />
     </div>
   );
 }

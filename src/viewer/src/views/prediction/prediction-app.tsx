@@ -4,12 +4,17 @@ import type { Prediction } from "../../data/prediction";
 import type { Extents } from "../../model/page-state";
 import { positionOf } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
+import { Foot } from "../page/foot";
 import { PageStateProvider, useChangePage, usePageState } from "../page/page-state";
 import { useTheme } from "../page/theme";
 import { PhaseTable } from "./phase-table";
 import { PolicyTable } from "./policy-table";
 import { PolicyTraffic } from "./policy-traffic";
 import { StructureNodes } from "./structure-nodes";
+
+const HELP = [
+  { keys: true, entries: [["↑  ↓", "in the table: the policy above or below"]] },
+] as const;
 
 /** The address names the chosen policy in the field of the structure. */
 export function PredictionApp({ prediction }: { prediction: Prediction }) {
@@ -65,7 +70,7 @@ function Page({ prediction, policies }: Props) {
           </>
         )}
       </main>
-      <footer>This page works offline and loads nothing.</footer>
+      <Foot help={HELP} />
     </div>
   );
 }

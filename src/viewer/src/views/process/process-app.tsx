@@ -6,12 +6,17 @@ import { bytesOfNodes } from "../../model/live-memory";
 import type { Extents } from "../../model/page-state";
 import { positionOf } from "../../model/page-state";
 import { Brand } from "../overview/run-header";
+import { Foot } from "../page/foot";
 import { PageStateProvider, useChangePage, usePageState } from "../page/page-state";
 import { useTheme } from "../page/theme";
 import { LiveStructures } from "./live-structures";
 import { LiveThreads } from "./live-threads";
 import { NodeUses } from "./node-uses";
 import { ProcessTable } from "./process-table";
+
+const HELP = [
+  { keys: true, entries: [["↑  ↓", "in the table: the process above or below"]] },
+] as const;
 
 /** The address names the chosen process in the field of the structure. */
 export function ProcessApp({ processes }: Processes) {
@@ -59,7 +64,7 @@ function Page({ processes, positions }: Props) {
           </>
         )}
       </main>
-      <footer>This page works offline and loads nothing.</footer>
+      <Foot help={processes.length > 1 ? HELP : []} />
     </div>
   );
 }

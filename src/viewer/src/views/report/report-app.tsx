@@ -24,6 +24,13 @@ import { StructureTable } from "../structures/structure-table";
 import { useTheme } from "../page/theme";
 import { useShownReport } from "./use-shown-report";
 import type { ShownReport } from "./use-shown-report";
+import { FIGURE_HELP, FIGURE_HELP_TITLE } from "../figures/figure-help";
+import { Foot } from "../page/foot";
+
+const HELP = [
+  { keys: true, entries: [["↑  ↓", "in the table of structures: the one above or below"]] },
+  ...FIGURE_HELP,
+] as const;
 
 export function ReportApp({ report }: { report: Report }) {
   const extents = useMemo(() => extentsOf(report), [report]);
@@ -85,10 +92,7 @@ function Page({ report: written }: { report: Report }) {
         <ReadersAndWriters {...part} />
         <Principles folded={report.folded} />
       </main>
-      <footer>
-        Written by Numascape {report.run.recorder?.version ?? ""}. This page works offline and loads
-        nothing.
-      </footer>
+      <Foot title={FIGURE_HELP_TITLE} help={HELP} />
       <Phases {...part} />
     </>
   );
