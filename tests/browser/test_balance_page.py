@@ -75,6 +75,9 @@ def test_loads_and_iterations_are_drawn_and_read_with_keys(opened: Opened) -> No
     assert opened.drawn(rows, 0.01, 0.02)
     assert not opened.drawn(rows, 0.3, 0.02)
     assert opened.drawn(rows, 0.3, 0.98)
+    # The axis ends with the later end of the present mapping; the figure says so.
+    assert page.locator(".timeline-rows .rest").inner_text().startswith("done after")
+    assert page.locator(".time-axis").inner_text().endswith(": end with the present mapping")
     page.locator(".timeline-rows").focus()
     page.keyboard.press("ArrowDown")
     assert page.locator(".core-reading").nth(1).inner_text().startswith("Core 1, node 0, ")

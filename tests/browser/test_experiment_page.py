@@ -43,6 +43,13 @@ def test_a_size_is_chosen_with_keys_and_the_mouse(open_file: Open, file: Path) -
     heights = local.locator("circle").evaluate_all(
         "points => points.map(p => +p.getAttribute('cy'))"
     )
+    # The names of the sizes are inside of the drawing, also that of the last one.
+    drawing, *names = local.evaluate(
+        """plot => [plot.querySelector("svg"), ...plot.querySelectorAll("text.tick")]
+            .map((element) => element.getBoundingClientRect())
+            .map(({ left, right }) => [left, right])"""
+    )
+    assert all(drawing[0] <= left and right <= drawing[1] for left, right in names)
     top, bottom = heights[4], local.locator("line.grid").first.get_attribute("y1")
     assert heights[2] == pytest.approx((top + float(bottom or 0)) / 2)
     local.focus()

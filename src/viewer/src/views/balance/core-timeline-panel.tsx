@@ -87,6 +87,11 @@ function Plot({ balance, selected, timeline, theme }: Props & { timeline: Simula
               )
             }
           />
+          {extent < 1 && (
+            <div class="rest" style={{ left: `${100 * extent}%` }}>
+              {extent < 0.9 && `done after ${show.seconds(timeline.end)}`}
+            </div>
+          )}
           <i
             class="marked not-saved"
             style={{
@@ -97,16 +102,32 @@ function Plot({ balance, selected, timeline, theme }: Props & { timeline: Simula
             }}
           />
         </div>
-        <div class="time-axis" aria-hidden="true">
-          <span>0</span>
-          <span>{show.seconds(longest)}</span>
-        </div>
+        <TimeAxis end={timeline.end} longest={longest} />
       </div>
       <p class="core-reading not-saved" aria-live="polite">
         {activityText(balance, timeline, row, cell.part)}
       </p>
       <Explanation before={before} coresPerRow={size} theme={theme} />
     </>
+  );
+}
+
+/** The end of the simulation, and that of the one with the present mapping, if it is later. */
+function TimeAxis({ end, longest }: { end: number; longest: number }) {
+  const extent = end / longest;
+  return (
+    <div class="time-axis" aria-hidden="true">
+      <span>0</span>
+      {extent < 0.8 && (
+        <span class="end" style={{ left: `${100 * extent}%` }}>
+          {show.seconds(end)}
+        </span>
+      )}
+      <span>
+        {show.seconds(longest)}
+        {extent < 1 && ": end with the present mapping"}
+      </span>
+    </div>
   );
 }
 

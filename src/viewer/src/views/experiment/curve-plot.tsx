@@ -25,6 +25,8 @@ const HEIGHT = 250;
 const MARGIN = { left: 58, right: 16, top: 10, bottom: 26 };
 /** Pixels between two names of sizes. */
 const APART = 74;
+/** Half of the pixels of a name. A name nearer to the right edge ends at the edge. */
+const ROOM = 34;
 /** Ways can be distinguished without colours, too. */
 const DASHES = ["", "7 4", "2 3", "9 3 2 3", "14 4"];
 
@@ -56,7 +58,12 @@ export function CurvePlot(props: Props) {
         <title>{label}</title>
         <ValueGrid y={y} count={5} left={MARGIN.left} right={width - MARGIN.right} text={text} />
         {named(sizes, (size) => x(size)).map((size) => (
-          <text key={size} class="tick middle" x={x(size)} y={HEIGHT - 8}>
+          <text
+            key={size}
+            class={`tick ${x(size) > width - ROOM ? "end" : "middle"}`}
+            x={endOf(x(size), width)}
+            y={HEIGHT - 8}
+          >
             {show.bytes(size)}
           </text>
         ))}
@@ -107,6 +114,10 @@ function CurveLine({ curve: { way, points }, x, y, colour }: LineProps) {
       ))}
     </g>
   );
+}
+
+function endOf(x: number, width: number): number {
+  return x > width - ROOM ? width - 2 : x;
 }
 
 /** The sizes whose names fit beside each other. */
