@@ -57,6 +57,10 @@ def text_of(page: Page, selector: str) -> str:
 def test_the_page_shows_findings_classes_and_outliers(opened: Opened) -> None:
     page = opened.page
     card = text_of(page, ".card")
+    assert text_of(page, ".conclusion").startswith(
+        "1 finding: first touch by one rank (window.turing.77). "
+    )
+    assert "window.turing.77" in page.locator(".rank-names span").all_inner_texts()
     for part in ("first touch by one rank", "window.turing.77", "24 ranks of turing share it"):
         assert part in card
     cause, fix = (page.locator(".card dd").nth(number).bounding_box() for number in (1, 2))

@@ -85,7 +85,7 @@ def _print_structures(console: Console, job: AnalysedJob, *, every: bool) -> Non
     shown = frame if every else frame.head(_STRUCTURES)
     rows = [
         [
-            name(row["label"]),
+            name(row["name"]),
             row["kind"],
             str(row["ranks"]),
             bytes_text(row["size"]),

@@ -8,11 +8,12 @@ from rich.text import Text
 
 from numascape.console.findings import INDENT, labelled, print_indented
 from numascape.console.tables import name
+from numascape.jobs.conclusion import job_conclusion
 from numascape.jobs.describe import describe_job
 from numascape.jobs.findings import JobFinding, job_findings
 from numascape.jobs.job import AnalysedJob
 from numascape.jobs.shared import SHARED_KIND, SharedMemory
-from numascape.jobs.stakes import findings_to_do, ranks_with, share_at_stake
+from numascape.jobs.stakes import findings_to_do, ranks_alone, ranks_with, share_at_stake
 from numascape.quantities import percent
 from numascape.terminal import printable
 
@@ -22,6 +23,8 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
     for line in describe_job(job):
         console.print(printable(line), soft_wrap=True)
     found = job_findings(job.tables)
+    console.print()
+    console.print(Text(printable(job_conclusion(job, found)), "bold"), soft_wrap=True)
     to_do = [one for one in found if one.to_do]
     for number, one in enumerate(findings_to_do(job, found), 1):
         console.print()
@@ -32,12 +35,8 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
     if not to_do:
         console.print()
         for one in found:
-            about = (
-                "Each rank on its own"
-                if len(one.ranks) == job.ranks.height
-                else ranks_with(job, one)
-            )
-            print_indented(console, Text(printable(f"{about}: {one.why}")), 0)
+            text = f"{ranks_alone(job, one)}: {one.why}"
+            print_indented(console, Text(printable(text)), 0)
     console.print()
     if job.ranks["host"].n_unique() == 1 and not job.left_out:
         gains = f"Predicted gains on a machine: numascape advise {job.path} --machine NAME"

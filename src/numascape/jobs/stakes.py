@@ -28,6 +28,13 @@ def share_at_stake(job: AnalysedJob, one: SharedMemory | JobFinding) -> float:
     return one.share
 
 
+def ranks_alone(job: AnalysedJob, one: JobFinding) -> str:
+    """The ranks that have a finding without a fix. It does not know the memory that ranks share."""
+    if len(one.ranks) == job.ranks.height:
+        return "Each rank on its own"
+    return ranks_with(job, one)
+
+
 def ranks_with(job: AnalysedJob, one: JobFinding) -> str:
     """The ranks that have the finding: `In 7 of 8 ranks (ranks 1-7)`."""
     count, every = len(one.ranks), job.ranks.height

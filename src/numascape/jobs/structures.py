@@ -12,7 +12,8 @@ from numascape.jobs.tables import JobTables
 def job_structures(tables: JobTables) -> pl.DataFrame:
     """One row per structure of the job, the most used first.
 
-    Columns: label, kind, ranks (their number), size (of the largest), reads, writes, known
+    Columns: label, name (the label, or the name if all ranks have the same), kind, ranks (their
+    number), size (of the largest), reads, writes, known
     (accesses that are known to be local or remote), remote, share (of all accesses),
     imbalance (accesses of the busiest rank over the mean of the ranks that use it) and busiest
     (this rank).
@@ -23,10 +24,15 @@ def job_structures(tables: JobTables) -> pl.DataFrame:
             label=structure_label(), accesses=pl.col("reads") + pl.col("writes")
         )
         .group_by("label", "kind", "rank")
-        .agg(pl.col("reads", "writes", "known", "remote", "accesses").sum(), pl.col("size").max())
+        .agg(
+            pl.col("reads", "writes", "known", "remote", "accesses").sum(),
+            pl.col("size").max(),
+            pl.col("name").unique(),
+        )
         .sort("accesses", "rank", descending=[True, False])
         .group_by("label", "kind", maintain_order=True)
         .agg(
+            names=pl.col("name").explode().unique(),
             ranks=pl.len(),
             size=pl.col("size").max(),
             reads=pl.col("reads").sum(),
@@ -37,7 +43,12 @@ def job_structures(tables: JobTables) -> pl.DataFrame:
             busiest=pl.col("rank").first(),
             accesses=total.sum(),
         )
-        .with_columns(share=total / total.sum())
+        .with_columns(
+            name=pl.when(pl.col("names").list.len() == 1)
+            .then(pl.col("names").list.first())
+            .otherwise("label"),
+            share=total / total.sum(),
+        )
         .sort("accesses", "label", "kind", descending=[True, False, False])
-        .drop("accesses")
+        .drop("accesses", "names")
     )

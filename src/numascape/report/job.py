@@ -13,12 +13,13 @@ import polars as pl
 from numascape.analysis.page_columns import Column
 from numascape.analysis.text import short_printable
 from numascape.jobs.classes import RankClass, classes_of, structure_label
+from numascape.jobs.conclusion import job_conclusion
 from numascape.jobs.describe import describe_job
 from numascape.jobs.findings import JobFinding, job_findings
 from numascape.jobs.job import AnalysedJob
 from numascape.jobs.places import job_places
 from numascape.jobs.shared import SHARED_KIND, SharedMemory, shared_memory
-from numascape.jobs.stakes import findings_to_do, ranks_with, share_at_stake
+from numascape.jobs.stakes import findings_to_do, ranks_alone, ranks_with, share_at_stake
 from numascape.jobs.structures import job_structures
 from numascape.quantities import bytes_text, percent
 from numascape.report.run import plain
@@ -83,11 +84,12 @@ def job_page(job: AnalysedJob) -> JobPage:
         max(1, min(MAX_STRUCTURES, MAX_CELLS // max(1, job.ranks.height)))
     )
     places = job_places(job)
+    found = job_findings(job.tables)
     return JobPage(
-        about=plain(_about(job)),
+        about=plain(_about(job, found)),
         classes=[plain(_class(job, one)) for one in classes[:MAX_ROWS]],
-        findings=_findings(job)[:MAX_ROWS],
-        structures=plain(shown.to_dicts()),
+        findings=_findings(job, found)[:MAX_ROWS],
+        structures=plain(shown.with_columns(label="name").drop("name").to_dicts()),
         shared=[plain(_shared(one)) for one in shared_memory(job.tables)[:MAX_ROWS]],
         places=plain(places.drop("nodes").to_dicts()),
         ranks=_rank_columns(job, classes, places),
@@ -95,10 +97,11 @@ def job_page(job: AnalysedJob) -> JobPage:
     )
 
 
-def _about(job: AnalysedJob) -> dict[str, Any]:
+def _about(job: AnalysedJob, found: list[JobFinding]) -> dict[str, Any]:
     ranks = job.ranks
     return {
         "name": job.path.name,
+        "conclusion": short_printable(job_conclusion(job, found)),
         "sentences": describe_job(job),
         "program": ranks.item(0, "program"),
         "launcher": job.info.launcher,
@@ -112,7 +115,6 @@ def _about(job: AnalysedJob) -> dict[str, Any]:
         "pages": int(ranks["pages"].sum()),
         "reads": int(ranks["reads"].sum()),
         "writes": int(ranks["writes"].sum()),
-        "version": max(ranks["version"]),
     }
 
 
@@ -139,8 +141,7 @@ def numbers_text(numbers: tuple[int, ...]) -> str:
     )
 
 
-def _findings(job: AnalysedJob) -> list[dict[str, Any]]:
-    found = job_findings(job.tables)
+def _findings(job: AnalysedJob, found: list[JobFinding]) -> list[dict[str, Any]]:
     urgent = [
         _shared_finding(job, one) if isinstance(one, SharedMemory) else _finding(job, one)
         for one in findings_to_do(job, found)
@@ -154,7 +155,7 @@ def _finding(job: AnalysedJob, one: JobFinding) -> dict[str, Any]:
         "name": short_printable(one.name),
         "place": short_printable(str(one.place)),
         "ranks": len(one.ranks),
-        "who": ranks_with(job, one),
+        "who": ranks_with(job, one) if one.to_do else ranks_alone(job, one),
         "share": share_at_stake(job, one),
         "worst": one.worst,
         "worst_share": one.worst_share,

@@ -4,10 +4,13 @@ import type { Job } from "../src/data/job";
 import {
   classBoundaries,
   largestIn,
+  majorStructures,
   measuresOf,
+  namesOf,
   rankMapOf,
   rankMapTable,
   cellText,
+  withStructures,
 } from "../src/model/rank-map";
 
 const numbers = (...values: number[]) => Float64Array.from(values);
@@ -83,6 +86,46 @@ describe("the heat map of ranks", () => {
       [1, "turing", 2, "field", "heap", 300, 0.5, 4],
       [2, "turing", 1, "field", "heap", 200, null, 1],
       [1, "turing", 2, "window", "mapping", 10, 1, 1.5],
+    ]);
+  });
+});
+
+describe("minor structures", () => {
+  const cell = (accesses: number[]) => Float64Array.from(accesses);
+  /** Two ranks of 1000 accesses each; the last structure is a tenth of rank 1. */
+  const job = {
+    structures: [
+      { label: "field", kind: "heap", share: 0.93 },
+      { label: "linker", kind: "small", share: 0.005 },
+      { label: "linker", kind: "mapping", share: 0.005 },
+      { label: "library", kind: "mapping", share: 0.005 },
+      { label: "list", kind: "heap", share: 0.005 },
+    ],
+    ranks: { rank: cell([0, 1]), reads: cell([1000, 600]), writes: cell([0, 400]) },
+    cells: {
+      accesses: cell([985, 875, 5, 5, 5, 5, 5, 5, 0, 110]),
+      remote: cell([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+      imbalance: cell([0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    },
+  } as unknown as Job;
+
+  it("are those that no rank uses much", () => {
+    expect(majorStructures(job)).toEqual([0, 4]);
+  });
+
+  it("are left out with their cells", () => {
+    const part = withStructures(job, [0, 4]);
+    expect(part.structures.map(({ label }) => label)).toEqual(["field", "list"]);
+    expect([...part.cells.remote]).toEqual([1, 2, 9, 10]);
+  });
+
+  it("have different names", () => {
+    expect(namesOf(job)).toEqual([
+      "field",
+      "linker (small)",
+      "linker (mapping)",
+      "library",
+      "list",
     ]);
   });
 });

@@ -87,3 +87,20 @@ def test_the_file_never_exceeds_its_size(
     for size in np.linspace(bare - 4000, bare, 3):
         monkeypatch.setattr(job_file, "SIZE", int(size))
         assert render_job(job, tmp_path / "run.html")[0] <= size
+
+
+def test_a_shared_file_has_one_name(job: AnalysedJob) -> None:
+    """All ranks call it the same, so its numbers do not have to be left out."""
+    page = job_page(job)
+    name = "window.turing.77"
+    assert name in [one["label"] for one in page.structures]
+    assert [one["name"] for one in page.findings if one["to_do"]] == [name]
+    assert [one["name"] for one in page.shared] == [name]
+    assert page.about["conclusion"].startswith(f"1 finding: first touch by one rank ({name}). ")
+
+
+def test_what_each_rank_does_well_is_said_of_each_rank_on_its_own(tmp_path: Path) -> None:
+    """A rank does not know what the ranks do to the memory that they share."""
+    equal = analyse_job(write_job(tmp_path / "run.numascape", 2, pages=32))
+    who = {one["who"] for one in job_page(equal).findings if not one["to_do"]}
+    assert who == {"Each rank on its own"}

@@ -21,7 +21,8 @@ export interface JobAbout {
   pages: number;
   reads: number;
   writes: number;
-  version: string;
+  /** The verdict, in one line. */
+  conclusion: string;
   /** The address above the pages of ranks; only in a page that `numascape view` serves. */
   rank_url?: string;
 }
@@ -53,6 +54,7 @@ export interface JobFinding {
 }
 
 export interface JobStructure {
+  /** The name, without numbers if it is different in each rank or host. */
   label: string;
   kind: string;
   ranks: number;

@@ -2,6 +2,7 @@
 // Computes what each rank does to each structure of a job: one value for each pair.
 
 import type { Job } from "../data/job";
+import type { Column } from "../data/report";
 import type { CsvTable } from "./csv";
 import * as show from "./format";
 
@@ -36,6 +37,48 @@ export function rankMapOf(job: Job, measure: CellMeasure, order: RankOrder): Ran
     }
   }
   return { measure, rows, columns, values, largest: measure === "remote" ? 1 : largest };
+}
+
+/** Structures below this share of all accesses, and of those of each rank, are minor. */
+const MINOR = 0.01;
+const MINOR_IN_RANK = 0.05;
+
+/** The positions of the structures that are not minor; all if few or none are. */
+export function majorStructures({ structures, cells, ranks }: Job): number[] {
+  const size = ranks.rank.length;
+  const everything = structures.map((_, row) => row);
+  const major = everything.filter(
+    (row) =>
+      structures[row]!.share >= MINOR ||
+      ranks.rank.some((_: number, i: number) => {
+        const all = ranks.reads[i]! + ranks.writes[i]!;
+        return all > 0 && cells.accesses[row * size + i]! / all >= MINOR_IN_RANK;
+      }),
+  );
+  return major.length === 0 || structures.length - major.length < 3 ? everything : major;
+}
+
+/** The job with these structures only. */
+export function withStructures(job: Job, rows: readonly number[]): Job {
+  if (rows.length === job.structures.length) return job;
+  const size = job.ranks.rank.length;
+  const kept = (column: Column) =>
+    Float64Array.from(rows.flatMap((row) => [...column.subarray(row * size, (row + 1) * size)]));
+  const { accesses, remote, imbalance } = job.cells;
+  return {
+    ...job,
+    structures: rows.map((row) => job.structures[row]!),
+    cells: { accesses: kept(accesses), remote: kept(remote), imbalance: kept(imbalance) },
+  };
+}
+
+/** The names of the structures; equal names of different kinds are told apart. */
+export function namesOf({ structures }: Job): string[] {
+  const times = new Map<string, number>();
+  structures.forEach(({ label }) => times.set(label, (times.get(label) ?? 0) + 1));
+  return structures.map(({ label, kind }) =>
+    times.get(label)! > 1 ? `${label.slice(0, 200)} (${kind})` : label.slice(0, 200),
+  );
 }
 
 /** Mean accesses of the ranks that use the structure. */

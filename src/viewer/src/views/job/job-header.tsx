@@ -14,6 +14,7 @@ export function JobHeader({ job: { about } }: { job: Job }) {
         <bdi>{about.program}</bdi>
         {about.launcher && `, started by ${about.launcher}`}
       </p>
+      <p class="conclusion">{about.conclusion}</p>
     </header>
   );
 }

@@ -5,12 +5,12 @@ import { TableSection } from "../page/table-section";
 import { RankLink } from "./rank-link";
 
 /** The structures of all ranks; those that are the same in several ranks are one row. */
-export function JobStructures({ job }: { job: Job }) {
+export function JobStructures({ whole, job }: { whole: Job; job: Job }) {
   return (
     <TableSection
       id="job-structures"
       title="Structures of all ranks"
-      csv={() => structuresTable(job)}
+      csv={() => structuresTable(whole)}
       table={
         <table class="job-table">
           <thead>

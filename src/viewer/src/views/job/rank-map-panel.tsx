@@ -8,6 +8,7 @@ import {
   classBoundaries,
   largestIn,
   measuresOf,
+  namesOf,
   rankMapOf,
   rankMapTable,
   cellText,
@@ -17,6 +18,7 @@ import { Canvas } from "../elements/canvas";
 import { Segmented } from "../elements/segmented";
 import { useChangePage, usePageState } from "../page/page-state";
 import { SaveMenu } from "../page/save-menu";
+import { MinorStructures } from "./minor-structures";
 import { RankCell } from "./rank-cell";
 import type { Cell } from "./rank-cell";
 import { RankLegend } from "./rank-legend";
@@ -33,8 +35,15 @@ const SCALES = [
   ["log", "logarithmic"],
 ] as const;
 
+interface Props {
+  /** The whole job, and the part of it that the map shows. */
+  whole: Job;
+  job: Job;
+  theme: Theme;
+}
+
 /** The heat map of ranks and structures. */
-export function RankMapPanel({ job, theme }: { job: Job; theme: Theme }) {
+export function RankMapPanel({ whole, job, theme }: Props) {
   const { cells, columns, scale } = usePageState("cells", "columns", "scale");
   const change = useChangePage();
   const measures = useMemo(() => measuresOf(job), [job]);
@@ -45,7 +54,7 @@ export function RankMapPanel({ job, theme }: { job: Job; theme: Theme }) {
     <section class="panel rank-map" aria-labelledby="rank-map" data-figure>
       <div class="heading">
         <h2 id="rank-map">Ranks and structures</h2>
-        <SaveMenu title="Ranks and structures" table={() => rankMapTable(job)} />
+        <SaveMenu title="Ranks and structures" table={() => rankMapTable(whole)} />
       </div>
       <div class="toolbar not-saved">
         <Segmented
@@ -72,6 +81,7 @@ export function RankMapPanel({ job, theme }: { job: Job; theme: Theme }) {
       <RankLegend map={map} scale={scaleOf(map, scale)} theme={theme} />
       <Grid {...{ job, map, theme, cell, setCell }} scale={scaleOf(map, scale)} />
       <RankCell job={job} map={map} cell={cell} />
+      <MinorStructures job={whole} />
       <p class="how not-saved">
         A row is a structure, a column is a rank. Blank: the rank does not use the structure, or the
         value is unknown. If there are more ranks than pixels, a pixel shows the largest value of
@@ -101,9 +111,9 @@ function Grid({ job, map, scale, theme, cell, setCell }: GridProps) {
   return (
     <div class="rank-grid" style={{ "--rows": map.rows, "--row": `${ROW_PX}px` }}>
       <div class="rank-names">
-        {job.structures.map(({ label, kind }) => (
-          <span key={`${label}/${kind}`} title={label.slice(0, 200)}>
-            <bdi>{label.slice(0, 200)}</bdi>
+        {namesOf(job).map((name, row) => (
+          <span key={row} title={name}>
+            <bdi>{name}</bdi>
           </span>
         ))}
       </div>
