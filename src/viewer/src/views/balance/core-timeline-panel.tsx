@@ -112,20 +112,14 @@ function Plot({ balance, selected, timeline, theme }: Props & { timeline: Simula
   );
 }
 
-/** The end of the simulation, and that of the one with the present mapping, if it is later. */
+/** The axis ends with the simulation, or with that of the present mapping if it ends later. */
 function TimeAxis({ end, longest }: { end: number; longest: number }) {
-  const extent = end / longest;
   return (
     <div class="time-axis" aria-hidden="true">
       <span>0</span>
-      {extent < 0.8 && (
-        <span class="end" style={{ left: `${100 * extent}%` }}>
-          {show.seconds(end)}
-        </span>
-      )}
       <span>
         {show.seconds(longest)}
-        {extent < 1 && ": end with the present mapping"}
+        {end < longest && ": end with the present mapping"}
       </span>
     </div>
   );

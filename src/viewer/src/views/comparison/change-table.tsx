@@ -288,7 +288,8 @@ function nodes(side: ComparedSide | null): string {
   const [least, most] = [Math.min(...counts), Math.max(...counts)].map((n) =>
     show.percent(n / pages),
   );
-  return `${side.nodes.length} nodes, ${least === most ? "" : `${least} to `}${most} each`;
+  const shares = least === most ? `${most} each` : `${least!.replace(/\s*%/, "")}–${most}`;
+  return `${side.nodes.length} nodes, ${shares}`;
 }
 
 function allNodes(side: ComparedSide | null): string {
