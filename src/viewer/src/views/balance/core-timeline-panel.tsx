@@ -87,11 +87,7 @@ function Plot({ balance, selected, timeline, theme }: Props & { timeline: Simula
               )
             }
           />
-          {extent < 1 && (
-            <div class="rest" style={{ left: `${100 * extent}%` }}>
-              {extent < 0.9 && `done after ${show.seconds(timeline.end)}`}
-            </div>
-          )}
+          <Rest extent={extent} end={timeline.end} />
           <i
             class="marked not-saved"
             style={{
@@ -109,6 +105,16 @@ function Plot({ balance, selected, timeline, theme }: Props & { timeline: Simula
       </p>
       <Explanation before={before} coresPerRow={size} theme={theme} />
     </>
+  );
+}
+
+/** The time that the present mapping needs longer. */
+function Rest({ extent, end }: { extent: number; end: number }) {
+  if (extent >= 1) return null;
+  return (
+    <div class="rest" style={{ left: `${100 * extent}%` }}>
+      {extent < 0.9 && `done after ${show.seconds(end)}`}
+    </div>
   );
 }
 
