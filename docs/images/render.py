@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the documents' pictures: of reports, of the terminal, and figures for papers.
+"""Renders the documents' pictures: of pages, of the terminal, and figures for papers.
 
-The examples are recorded on the machine that runs this. A run on four nodes is constructed
-(tests/synthetic), because few machines have four nodes; the documents say so.
+The examples are recorded on the machine that runs this. Where a picture has several nodes, the page
+shows the recorded run on a published machine, and says so.
 
-Run it from the checkout after `make -C examples`, with the Python that Numascape is installed in;
-with names it renders only these:
+Run it from the checkout after `make -C examples`, with the Python that Numascape is installed in.
+The picture of a job needs Open MPI. With names it renders only these:
 
     .venv/bin/python docs/images/render.py [PICTURE ...]
 """
@@ -19,10 +19,11 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import Console
 from rich.text import Text
@@ -35,13 +36,11 @@ IMAGES = Path(__file__).parent
 ROOT = IMAGES.parents[1]
 EXAMPLES = ROOT / "examples" / "build"
 NUMASCAPE = Path(sysconfig.get_path("scripts")) / "numascape"
-sys.path.insert(0, str(ROOT / "tests"))
-from synthetic.heat import heat  # noqa: E402
-from synthetic.pattern import Pattern  # noqa: E402
-from synthetic.patterns import seismic  # noqa: E402
-from synthetic.write import write_pattern  # noqa: E402
-
-MADE_UP: dict[str, Callable[[], Pattern]] = {"heat": heat, "stencil": seismic}
+SERIAL = ("seismic", "serial", "-t", "16")
+# Four nodes of eight cores.
+FOUR_NODES = "numa32"
+# Open MPI does not start as root, as in a container, without these.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # Everything is drawn immediately, and nothing covers something else.
 AT_REST = ".phases-bar { position: static !important; }"
 WITHOUT_THE_RUN = "section:has(> dl.facts), dl.facts { display: none !important; }"
@@ -69,7 +68,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a part of a report; `run` is an example with options, or a constructed run."""
+    """A picture of a part of a report; `run` is an example with options."""
 
     name: str
     run: tuple[str, ...]
@@ -82,6 +81,8 @@ class Picture:
     """Photograph the window with the bar at its bottom."""
     recorded: tuple[str, ...] = ()
     """Options of the recording."""
+    machine: str = ""
+    """The machine on which the report shows the run; empty: the one that recorded it."""
     other: tuple[str, ...] = ()
     """The second run of a page of two."""
     choice: str = ""
@@ -94,12 +95,12 @@ PICTURES = (
     Picture("report", ("matmul", "naive", "-t", "16"), structure="B"),
     Picture(
         "report-dark",
-        ("seismic", "serial", "-t", "16"),
+        SERIAL,
         structure="wave.vx",
         part="#structure",
         scheme="dark",
     ),
-    Picture("seismic-serial", ("seismic", "serial", "-t", "16"), "", "wave.vx", ".figure-grid"),
+    Picture("seismic-serial", SERIAL, "", "wave.vx", ".figure-grid"),
     Picture("seismic-parallel", ("seismic", "parallel", "-t", "16"), "", "wave.vx", ".figure-grid"),
     Picture("containers-vector", ("containers", "-t", "16", "vector"), "", "cells", ".figure-grid"),
     Picture(
@@ -113,50 +114,56 @@ PICTURES = (
         "matmul-block", ("matmul", "block", "-t", "16"), "&measure=writes", "C", ".figure-grid"
     ),
     Picture("sharing", ("seismic", "parallel", "-t", "16"), part="section.sharing"),
-    Picture("traffic", ("heat",), part="section.machine"),
+    Picture("traffic", SERIAL, part="section.machine", machine=FOUR_NODES),
     Picture(
         "source-lines",
-        ("seismic", "serial", "-t", "16"),
+        SERIAL,
         structure="wave.vx",
         part="section:has(#source-lines)",
     ),
-    Picture(
-        "call-paths", ("seismic", "serial", "-t", "16"), structure="wave.vx", part=".call-paths"
-    ),
+    Picture("call-paths", SERIAL, structure="wave.vx", part=".call-paths"),
     Picture(
         "functions",
-        ("seismic", "serial", "-t", "16"),
+        SERIAL,
         structure="wave.vx",
         part=".call-paths",
         choice="accessing functions",
     ),
     Picture(
         "over-time",
-        ("seismic", "serial", "-t", "16"),
+        SERIAL,
         part="section.time",
         recorded=("--traffic", "--cache", "256K,8,64"),
     ),
     Picture(
         "memory-lines",
         ("matmul", "naive", "-t", "16"),
-        part="section:has(> .scroll > table.structures)",
+        part="section:has(> .wide-frame > .scroll > table.structures)",
         recorded=("--traffic", "--cache", "256K,8,64"),
     ),
     Picture(
         "two-runs",
-        ("seismic", "serial", "-t", "16"),
+        SERIAL,
         structure="wave.vx",
         part=".pair",
         other=("seismic", "parallel", "-t", "16"),
     ),
-    Picture("phases", ("seismic", "serial", "-t", "16"), "&phases=1", "wave.vx", phases_bar=True),
-    Picture("window-390", ("stencil",), window=Window(390, 1400, 1.5)),
-    Picture("window-390-dark", ("stencil",), scheme="dark", window=Window(390, 1400, 1.5)),
-    Picture("window-1280", ("stencil",), window=Window(1280, 1600)),
-    Picture("window-1920-dark", ("stencil",), scheme="dark", window=Window(1920, 1600)),
-    Picture("window-3840", ("stencil",), window=Window(3840, 2160, 0.5)),
+    Picture("phases", SERIAL, "&phases=1", "wave.vx", phases_bar=True),
+    Picture("window-390", SERIAL, machine=FOUR_NODES, window=Window(390, 1400, 1.5)),
+    Picture(
+        "window-390-dark",
+        SERIAL,
+        scheme="dark",
+        machine=FOUR_NODES,
+        window=Window(390, 1400, 1.5),
+    ),
+    Picture("window-1280", SERIAL, machine=FOUR_NODES, window=Window(1280, 1600)),
+    Picture(
+        "window-1920-dark", SERIAL, scheme="dark", machine=FOUR_NODES, window=Window(1920, 1600)
+    ),
+    Picture("window-3840", SERIAL, machine=FOUR_NODES, window=Window(3840, 2160, 0.5)),
     # A4 without its margins.
-    Picture("printed", ("stencil",), window=Window(718, 1047, 1.5, printed=True)),
+    Picture("printed", SERIAL, machine=FOUR_NODES, window=Window(718, 1047, 1.5, printed=True)),
 )
 
 
@@ -176,27 +183,38 @@ def main(wanted: list[str]) -> None:
             photograph(browser, picture, report_of(picture, folder))
         if chosen("mappings"):
             photograph_mappings(browser, folder)
+        for view, page_of in VIEWS.items():
+            if chosen(view):
+                photograph_view(browser, view, page_of(folder))
         if chosen("show"):
-            photograph_terminal(browser, trace_of(("stencil",), folder))
+            photograph_terminal(browser, trace_of(SERIAL, folder))
         browser.close()
-        plot = numascape.open(trace_of(("stencil",), folder)).plot
-        if chosen("plot-access"):
-            plot.access("grid->vx").savefig(IMAGES / "plot-access.png", dpi=220)
-        if chosen("plot-strip"):
-            plot.strip(title=False).savefig(IMAGES / "plot-strip.png", dpi=220)
-        if chosen("plot-phases"):
-            recorded = trace_of(("seismic", "serial", "-t", "16"), folder)
-            figure = numascape.open(recorded).plot.phases(width=14)
-            figure.savefig(IMAGES / "plot-phases.png", dpi=220)
+        draw_plots([name for name in PLOTS if chosen(name)], folder)
+
+
+PLOTS = ("plot-access", "plot-strip", "plot-phases")
+
+
+def draw_plots(names: list[str], folder: Path) -> None:
+    """Draw these figures for papers, of the serial run."""
+    if not names:
+        return
+    plot = numascape.open(trace_of(SERIAL, folder)).plot
+    figures = {
+        "plot-access": lambda: plot.access("wave.vx"),
+        "plot-strip": lambda: plot.strip(title=False),
+        "plot-phases": lambda: plot.phases(width=14),
+    }
+    for name in names:
+        figures[name]().savefig(IMAGES / f"{name}.png", dpi=220)
+        reduce_colours(IMAGES / f"{name}.png")
 
 
 def trace_of(run: tuple[str, ...], folder: Path, options: tuple[str, ...] = ()) -> Path:
-    """The trace of the run; each run is recorded, or constructed, only once."""
+    """The trace of the run; each run is recorded only once."""
     trace = folder / f"{'-'.join((*run, *options))}.numascape"
     if trace.exists():
         return trace
-    if run[0] in MADE_UP:
-        return write_pattern(MADE_UP[run[0]](), trace).path
     command = [NUMASCAPE, "record", "-q", *options, "-o", trace, "--", *run]
     subprocess.run(command, check=True, cwd=folder, env={"PATH": str(EXAMPLES)})
     return trace
@@ -206,10 +224,20 @@ def report_of(picture: Picture, folder: Path) -> Path:
     """The report of the picture's run, or of both its runs."""
     runs = [run for run in (picture.run, picture.other) if run]
     traces = [trace_of(run, folder, picture.recorded) for run in runs]
-    page = folder / f"{'-'.join(trace.stem for trace in traces)}.html"
+    page = folder / f"{'-'.join(trace.stem for trace in traces)}{picture.machine}.html"
+    on = ["-m", picture.machine] if picture.machine else []
     if not page.exists():
-        subprocess.run([NUMASCAPE, "report", "-q", *traces, "-o", page], check=True)
+        subprocess.run([NUMASCAPE, "report", "-q", *on, *traces, "-o", page], check=True)
     return page
+
+
+def reduce_colours(file: Path) -> None:
+    """Keep 256 colours: a third of the bytes, and no visible difference in these pictures."""
+    with Image.open(file) as picture:
+        every = picture.convert("RGB")
+        reduced = every.quantize(256, Image.Quantize.MAXCOVERAGE, 1, dither=Image.Dither.NONE)
+    reduced.save(file, optimize=True)
+    print(file)
 
 
 def photograph(browser: Browser, picture: Picture, report: Path) -> None:
@@ -248,7 +276,7 @@ def photograph(browser: Browser, picture: Picture, report: Path) -> None:
         else:
             photograph_page(page, file)
     page.close()
-    print(file)
+    reduce_colours(file)
 
 
 def photograph_page(page: Page, file: Path) -> None:
@@ -276,7 +304,80 @@ def photograph_mappings(browser: Browser, folder: Path) -> None:
     page.wait_for_timeout(500)
     page.locator("main").screenshot(path=IMAGES / "mappings.png")
     page.close()
-    print(IMAGES / "mappings.png")
+    reduce_colours(IMAGES / "mappings.png")
+
+
+def prediction_page(folder: Path) -> Path:
+    """The policies of the serial run."""
+    file = folder / "policies.html"
+    trace = trace_of(SERIAL, folder)
+    subprocess.run([NUMASCAPE, "predict", trace, "-m", FOUR_NODES, "-o", file], check=True)
+    return file
+
+
+def job_page(folder: Path) -> Path:
+    """A job of four ranks that share a window."""
+    trace, file = folder / "halo.numascape", folder / "halo.html"
+    ranks = ["mpirun", "--oversubscribe", "-n", "4", NUMASCAPE, "record", "-q", "-o", trace]
+    command = [*ranks, "--", EXAMPLES / "halo", "serial"]
+    subprocess.run(command, check=True, cwd=folder, env={**os.environ, **AS_ROOT})
+    subprocess.run([NUMASCAPE, "report", "-q", trace, "-o", file], check=True)
+    return file
+
+
+def machine_page(folder: Path) -> Path:
+    """A published machine of four nodes, with factors between them."""
+    file = folder / "machine.html"
+    subprocess.run([NUMASCAPE, "machine", "show", "epyc-9354p-nps4", "-o", file], check=True)
+    return file
+
+
+def experiment_page(folder: Path) -> Path:
+    """The page cache of this machine, with small files, so that it takes a few seconds."""
+    what = ["--sizes", "0,32M,64M,128M", "--fill", "0.02", "--ways", "first touch,swept"]
+    command = [NUMASCAPE, "host", "experiment", "-q", *what, "--folder", folder]
+    subprocess.run([*command, "-o", folder / "cache"], check=True)
+    return folder / "cache.html"
+
+
+def pages_page(folder: Path) -> Path:
+    """The memory of an example that runs."""
+    running = subprocess.Popen([EXAMPLES / "seismic", "-s", "1000000", "-t", "4", "serial"])
+    try:
+        time.sleep(2)
+        file = folder / "pages.html"
+        subprocess.run([NUMASCAPE, "pages", "-p", str(running.pid), "-o", file], check=True)
+    finally:
+        running.kill()
+        running.wait()
+    return file
+
+
+VIEWS = {
+    "prediction": prediction_page,
+    "job": job_page,
+    "machine": machine_page,
+    "experiment": experiment_page,
+    "pages": pages_page,
+}
+"""The pages of other verbs, each in light and dark."""
+
+
+def photograph_view(browser: Browser, name: str, file: Path) -> None:
+    """Photograph the beginning of the page, in light and dark."""
+    for scheme, ending in (("light", ""), ("dark", "-dark")):
+        size = {"width": 1280, "height": 1100}
+        page = browser.new_page(viewport=size, color_scheme=scheme, device_scale_factor=1)
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready=yes]")
+        page.evaluate(WITHOUT_FOLDERS, f"{ROOT}/")
+        page.wait_for_timeout(500)
+        height = min(1400, page.evaluate("document.body.scrollHeight"))
+        page.set_viewport_size({"width": 1280, "height": height})
+        page.wait_for_timeout(500)
+        page.screenshot(path=IMAGES / f"{name}{ending}.png")
+        page.close()
+        reduce_colours(IMAGES / f"{name}{ending}.png")
 
 
 def photograph_terminal(browser: Browser, trace: Path) -> None:
@@ -292,14 +393,14 @@ def photograph_terminal(browser: Browser, trace: Path) -> None:
         check=True,
     ).stdout
     terminal = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
-    terminal.print(Text.from_ansi(printed.rstrip()))
+    terminal.print(Text.from_ansi(printed.rstrip().replace(f"{ROOT}/", "")))
     page = browser.new_page(viewport={"width": 1300, "height": 1200}, device_scale_factor=1)
     svg = terminal.export_svg(title=f"numascape show {trace.name}")
     page.set_content(f"<body style='margin: 0'>{svg}</body>")
     file = IMAGES / "show.png"
-    page.locator("svg").screenshot(path=file, omit_background=True)
+    page.locator("svg").screenshot(path=file)
     page.close()
-    print(file)
+    reduce_colours(file)
 
 
 if __name__ == "__main__":
