@@ -16,7 +16,7 @@ from numascape.findings.finding import Finding, Kind
 from numascape.findings.groups import Group, group_findings, stake_of
 from numascape.findings.subject import Run
 from numascape.findings.verdict import verdict
-from numascape.findings.wording import number_text, threads_text
+from numascape.findings.wording import found_text, number_text, threads_text
 from numascape.quantities import counted, percent
 from numascape.terminal import printable
 from numascape.trace.counting import only_touches, samples_are_faults
@@ -25,6 +25,8 @@ _NO_GAINS = (
     "The shares above are shares of accesses, not of time. Add --machine NAME to predict the gain "
     "on a machine with CPUs on several nodes."
 )
+CONCLUSIONS = (Kind.NO_PROBLEM, Kind.NO_SINGLE_CAUSE, Kind.TOO_FEW_SAMPLES)
+"""Kinds that say why a run as a whole has no finding with a fix."""
 _NAMES = 4
 _MAX_FINDINGS = 3
 _WIDEST = 100
@@ -72,8 +74,7 @@ def print_findings(console: Console, run: Run, found: Sequence[Finding], *, ever
 
 def _is_conclusion(group: Group) -> bool:
     """Whether it says of the whole run that there is nothing to fix, or that nothing is known."""
-    kinds = (Kind.NO_PROBLEM, Kind.NO_SINGLE_CAUSE, Kind.TOO_FEW_SAMPLES)
-    return group.kind in kinds and group.first.structure is None
+    return group.kind in CONCLUSIONS and group.first.structure is None
 
 
 def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:
@@ -82,16 +83,29 @@ def conclusions(run: Run, found: Sequence[Finding], path: str) -> list[str]:
     to_do = [group for group in groups if group.first.to_do]
     if not to_do:
         return [group.first.why for group in groups if group.first.structure is None][:1]
-    lines = [
-        f"  {group.kind.value}: "
-        + (_names(group) if group.first.structure is not None else "the whole run")
-        for group in to_do[:_MAX_FINDINGS]
+    first, *others = to_do
+    conclusion = verdict(run, found) or f"{' '.join(stake_of(first))}."
+    lines = [f"{found_text(len(to_do), first.kind.value, _names_or_run(first))} {conclusion}"]
+    lines += [
+        f"  {group.kind.value}: {_names_or_run(group)}" for group in others[: _MAX_FINDINGS - 1]
     ]
-    more = len(to_do) - len(lines)
-    if more:
+    if more := len(to_do) - len(lines):
         lines.append(f"  and {more} more")
-    head = f"{counted(len(to_do), 'finding')}. {verdict(run, found)}".rstrip()
-    return [head, *lines, f"Causes and fixes: numascape advise {shlex.quote(path)}"]
+    return [*lines, causes_and_fixes(path)]
+
+
+def print_conclusions(console: Console, lines: Sequence[str]) -> None:
+    """Print the lines about findings that come before a run or a job."""
+    for line in lines:
+        text = printable(line)
+        print_indented(console, Text(text.lstrip(), "bold"), len(text) - len(text.lstrip()))
+    if lines:
+        console.print()
+
+
+def causes_and_fixes(path: str) -> str:
+    """The line with the command that prints the findings of the trace at `path` in full."""
+    return f"Causes and fixes: numascape advise {shlex.quote(path)}"
 
 
 def _print_not_judged(console: Console, run: Run) -> None:
@@ -126,7 +140,7 @@ def _print_heading(console: Console, run: Run, to_do: Sequence[Group]) -> None:
 
 def _print_group(console: Console, group: Group, number: int, *, every: bool) -> None:
     first = group.first
-    what = _names(group) if first.structure is not None else "the whole run"
+    what = _names_or_run(group)
     share, label = stake_of(group)
     heading = Text.assemble(
         (f"{number}  ", "bold"), (group.kind.value, "bold yellow"), "  ", (what, "bold cyan")
@@ -166,6 +180,10 @@ def print_indented(console: Console, text: Text, columns: int) -> None:
         console.print(Text(" " * columns) + text, soft_wrap=True)
         return
     console.print(Padding(text, (0, 0, 0, columns)), width=min(console.width, _WIDEST))
+
+
+def _names_or_run(group: Group) -> str:
+    return _names(group) if group.first.structure is not None else "the whole run"
 
 
 def _names(group: Group) -> str:

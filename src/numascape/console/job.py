@@ -7,6 +7,8 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
+from numascape.console.findings import print_conclusions
+from numascape.console.job_findings import job_conclusions
 from numascape.console.tables import name, table_of
 from numascape.jobs.classes import RankClass, classes_of
 from numascape.jobs.describe import describe_job
@@ -23,7 +25,8 @@ _PLACES = 20
 
 
 def print_job(console: Console, job: AnalysedJob, *, every: bool) -> None:
-    """Print the job; `every`: all ranks, structures and outliers."""
+    """Print the job, its findings first; `every`: all ranks, structures and outliers."""
+    print_conclusions(console, job_conclusions(job))
     for line in describe_job(job):
         console.print(printable(line), soft_wrap=True)
     console.print()

@@ -3,10 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
-from numascape.console.findings import INDENT, labelled, print_indented
+from numascape.console.findings import (
+    CONCLUSIONS,
+    INDENT,
+    causes_and_fixes,
+    labelled,
+    print_indented,
+)
 from numascape.console.tables import name
 from numascape.jobs.conclusion import job_conclusion
 from numascape.jobs.describe import describe_job
@@ -16,6 +24,8 @@ from numascape.jobs.shared import SHARED_KIND, SharedMemory
 from numascape.jobs.stakes import findings_to_do, ranks_alone, ranks_with, share_at_stake
 from numascape.quantities import percent
 from numascape.terminal import printable
+
+_MAX_FINDINGS = 3
 
 
 def print_job_findings(console: Console, job: AnalysedJob) -> None:
@@ -34,9 +44,8 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
             _print_finding(console, job, one, number)
     if not to_do:
         console.print()
-        for one in found:
-            text = f"{ranks_alone(job, one)}: {one.why}"
-            print_indented(console, Text(printable(text)), 0)
+        for sentence in _without_fix(job, found):
+            print_indented(console, Text(printable(sentence)), 0)
     console.print()
     if job.ranks["host"].n_unique() == 1 and not job.left_out:
         gains = f"Predicted gains on a machine: numascape advise {job.path} --machine NAME"
@@ -48,6 +57,34 @@ def print_job_findings(console: Console, job: AnalysedJob) -> None:
             f"numascape advise {part} --machine NAME"
         )
     print_indented(console, Text(printable(gains), "dim"), 0)
+
+
+def job_conclusions(job: AnalysedJob) -> list[str]:
+    """The findings of the job in a few lines, or why there is none."""
+    found = job_findings(job.tables)
+    to_do = findings_to_do(job, found)
+    if not to_do:
+        conclusions = [one for one in found if one.kind in CONCLUSIONS]
+        return _without_fix(job, conclusions or found[:1])
+    lines = [job_conclusion(job, found)]
+    for one in to_do[1:_MAX_FINDINGS]:
+        kind, about = _kind_and_subject(job, one)
+        lines.append(f"  {kind} ({about}): {percent(share_at_stake(job, one))}")
+    if more := len(to_do) - len(lines):
+        lines.append(f"  and {more} more")
+    return [*lines, causes_and_fixes(str(job.path))]
+
+
+def _kind_and_subject(job: AnalysedJob, one: SharedMemory | JobFinding) -> tuple[str, str]:
+    if isinstance(one, SharedMemory):
+        return SHARED_KIND, f"{one.name}, shared by {len(one.ranks)} ranks of {one.host}"
+    where = ranks_with(job, one)
+    return one.kind.value, f"{one.name or 'the whole run'}, {where[:1].lower()}{where[1:]}"
+
+
+def _without_fix(job: AnalysedJob, found: Sequence[JobFinding]) -> list[str]:
+    """A sentence for each finding that needs no fix, with the ranks that have it."""
+    return [f"{ranks_alone(job, one)}: {one.why}" for one in found]
 
 
 def _heading(console: Console, number: int, kind: str, what: str) -> None:

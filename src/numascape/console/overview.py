@@ -13,7 +13,7 @@ from rich.text import Text
 from numascape import terminal
 from numascape.analysis.run_description import describe_run
 from numascape.analysis.traffic import node_traffic
-from numascape.console.findings import print_indented
+from numascape.console.findings import print_conclusions, print_indented
 from numascape.console.strips import Users, strip_lines, strip_of, user_colour, users_of
 from numascape.console.tables import cut_between_words, name, part_text, place, table_of
 from numascape.quantities import bytes_text, count_text, percent, share_text
@@ -43,11 +43,7 @@ def print_overview(
 
     `conclusions` are lines about its findings, which come first.
     """
-    for line in conclusions:
-        text = terminal.printable(line)
-        print_indented(console, Text(text.lstrip(), "bold"), len(text) - len(text.lstrip()))
-    if conclusions:
-        console.print()
+    print_conclusions(console, conclusions)
     for line in describe_run(trace):
         print_indented(console, Text(terminal.printable(line)), 0)
     if isinstance(trace, TraceOfPhase):

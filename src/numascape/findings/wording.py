@@ -22,3 +22,9 @@ def number_text(value: float, unit: str) -> str:
 def threads_text(threads: Sequence[int]) -> str:
     """`thread 3`, or `threads 0-7, 9`."""
     return ranges_text(threads, "thread")
+
+
+def found_text(count: int, kind: str, about: str) -> str:
+    """The number of findings, and the kind and the subject of the first."""
+    first = f"{kind} ({about})."
+    return f"1 finding: {first}" if count == 1 else f"{count} findings. The first: {first}"

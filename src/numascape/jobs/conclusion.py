@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numascape.findings.finding import Kind
+from numascape.findings.wording import found_text
 from numascape.jobs.findings import JobFinding
 from numascape.jobs.job import AnalysedJob
 from numascape.jobs.shared import SHARED_KIND, SharedMemory
 from numascape.jobs.stakes import findings_to_do, share_at_stake
-from numascape.quantities import counted, percent
+from numascape.quantities import percent
 
 
 def job_conclusion(job: AnalysedJob, found: Sequence[JobFinding]) -> str:
@@ -21,8 +22,7 @@ def job_conclusion(job: AnalysedJob, found: Sequence[JobFinding]) -> str:
         return "No NUMA problem found in any rank." if judged else "No rank has anything to fix."
     first = to_do[0]
     kind = SHARED_KIND if isinstance(first, SharedMemory) else first.kind.value
-    counts = counted(len(to_do), "finding") + (", the first one" if len(to_do) > 1 else "")
     return (
-        f"{counts}: {kind} ({first.name or 'the whole run'}). "
+        f"{found_text(len(to_do), kind, first.name or 'the whole run')} "
         f"{percent(share_at_stake(job, first))} of the accesses of all ranks could become local."
     )

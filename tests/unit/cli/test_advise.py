@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -193,3 +194,11 @@ def test_what_threads_hand_to_each_other_is_told_with_its_advice(
     assert any(line.startswith("It is filled again and again by thread 1") for line in lines)
     assert any("Run these threads on one node" in line for line in lines)
     assert lines[lines.index("No action needed") + 1 :] == ["partitioned: own"]
+
+
+def test_without_a_predicted_gain_show_begins_with_the_share_of_accesses(
+    numascape: Numascape, stencil: Path
+) -> None:
+    head = numascape("show", stencil)[1].splitlines()[0]
+    assert re.match(r"1 finding: serial first touch \(grid->\w+, .*\)\. \d+ % of accesses", head)
+    assert head.endswith("could become local (not an estimate of time saved).")

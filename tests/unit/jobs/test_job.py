@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from numascape.jobs.job import analyse_job
 from numascape.jobs.merged import open_job, write_merged
 from numascape.jobs.shared import shared_memory
 from numascape.jobs.stored_sums import store_sums
+from numascape.quantities import percent
 from synthetic.job import rank_pattern, write_job, write_rank
 
 Numascape = Callable[..., tuple[int, str, str]]
@@ -104,6 +106,29 @@ def test_memory_that_rank_0_filled_is_one_structure_and_one_finding(
     assert "first touch by one rank  window.turing.77" in out
     assert "Rank 0 touched 100 % of its pages first, in fill (solver.c:30)" in out
     assert "Ranks 1-7 use them, too: 88 % of the accesses" in out
+
+
+def test_show_begins_with_what_advise_finds(job: Path, numascape: Numascape) -> None:
+    head, following, *_ = numascape("show", job)[1].splitlines()
+    (shared,) = shared_memory(analyse_job(job).tables)
+    about = "first touch by one rank (window.turing.77"
+    share = percent(7 / 8 * shared.accesses / analyse_job(job).accesses)
+    rest = f"{share} of the accesses of all ranks could become local."
+    assert head == f"1 finding: {about}). {rest}"
+    assert following == f"Causes and fixes: numascape advise {job}"
+    pattern = rank_pattern(5, SIZE, threads=64, pages=512, parallel=False, fields=1)
+    write_rank(job, 5, SIZE, pattern)
+    three = "\n".join(numascape("show", job)[1].splitlines()[:3])
+    words = r"3 findings\. The first: .+\. \d+ % of the accesses of all ranks could become local\.\n"
+    assert re.match(words, three)
+    assert about in three
+    assert "serial first touch (field0, in 1 of 8 ranks (rank 5))" in three
+
+
+def test_a_job_without_a_problem_begins_with_that(tmp_path: Path, numascape: Numascape) -> None:
+    job = write_job(tmp_path / "run.numascape", 2, pages=32, serial_window=False)
+    head = numascape("show", job)[1].splitlines()[0]
+    assert head.startswith("Each rank on its own: No NUMA problem found.")
 
 
 def test_memory_that_each_rank_filled_is_no_finding(tmp_path: Path, numascape: Numascape) -> None:
