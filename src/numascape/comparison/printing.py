@@ -15,9 +15,9 @@ from numascape.comparison.change import Comparison, StructureChange
 from numascape.comparison.conclusion import cautions, conclusion, several_nodes
 from numascape.comparison.measures import RunMeasures, StructureMeasures
 from numascape.console.overview import NEGLIGIBLE
-from numascape.console.tables import name, place, table_of
+from numascape.console.tables import name, natural_width, place, table_of
 from numascape.findings import Finding
-from numascape.quantities import count_text, grouped_digits, share_text
+from numascape.quantities import count_text, grouped_digits, percent, share_text
 
 _NAMES = 6
 """Number of structures that are named for one kind of finding."""
@@ -46,7 +46,10 @@ def print_comparison(console: Console, comparison: Comparison, *, every: bool) -
     shown = list(comparison.structures)
     if not every:
         shown = [change for change in shown if change.share >= NEGLIGIBLE][:_ROWS]
-    console.print(_structures(comparison, shown, console.width))
+    for number, table in enumerate(_structures(comparison, shown, console.width)):
+        if number:
+            console.print()
+        console.print(table)
     if hidden := len(comparison.structures) - len(shown):
         console.print(
             f"{hidden} structures with fewer accesses are not shown (--all)", soft_wrap=True
@@ -139,26 +142,45 @@ def _measures(comparison: Comparison, width: int) -> Table:
     return table_of(headings, run_measures(comparison), width, ("The run",))
 
 
-_LEFT = ("Structure", "Pages on nodes", "Where", *(" " * n for n in range(5)))
-"""Columns need different names. The second one of a pair has no name, so it gets some blanks."""
+_WHERE = "Where"
+_ON_NODES = "Pages on nodes"
+_CUT = ("Structure", _ON_NODES, _WHERE)
 
 
-def _structures(comparison: Comparison, shown: list[StructureChange], width: int) -> Table:
-    pairs = [("Share", _share), ("Foreign", foreign_text), ("First", first_text)]
+def _structures(comparison: Comparison, shown: list[StructureChange], width: int) -> list[Table]:
+    """One table, or two if the columns about nodes do not fit beside the others."""
+    used = _columns(shown, {"Share": _share, "Foreign": foreign_text, "First": first_text})
+    nodes = {}
     if several_nodes(comparison):
-        pairs += [("Remote", remote_text), ("Pages on nodes", nodes_text)]
-    rows = []
-    for change in shown:
-        cells = [name(change.site.name)]
-        for _, text in pairs:
-            before, after = (_of(side, text) for side in (change.before, change.after))
-            cells += [before, "=" if before == after else f"→ {after}"]
-        site = change.site
-        rows.append([*cells, place(site.file, site.line, site.function)])
-    headings = ["Structure"]
-    for number, (heading, _) in enumerate(pairs):
-        headings += [heading, " " * number]
-    return table_of([*headings, "Where"], rows, width, _LEFT)
+        nodes = _columns(shown, {"Remote": remote_text, _ON_NODES: nodes_text})
+    names = {"Structure": [name(change.site.name) for change in shown]}
+    sites = [change.site for change in shown]
+    where = {_WHERE: [place(site.file, site.line, site.function) for site in sites]}
+    one = names | used | nodes | where
+    parts = [one]
+    if nodes and natural_width(one) > width:
+        parts = [names | used | where, names | nodes]
+    return [
+        table_of(list(part), list(zip(*part.values(), strict=True)), width, _CUT) for part in parts
+    ]
+
+
+def _columns(
+    shown: Sequence[StructureChange], measures: dict[str, Callable[[StructureMeasures], str]]
+) -> dict[str, list[str]]:
+    """A column for each measure: one value, or those before and after if they differ."""
+    return {
+        heading: [_change(_of(change.before, text), _of(change.after, text)) for change in shown]
+        for heading, text in measures.items()
+    }
+
+
+def _change(before: str, after: str) -> str:
+    """Both values with their unit once, or the value that did not change."""
+    if before == after:
+        return before
+    number = before.removesuffix(" %") if after.endswith(" %") else before
+    return f"{number} → {after}"
 
 
 def _of(side: StructureMeasures | None, text: Callable[[StructureMeasures], str]) -> str:
@@ -183,7 +205,7 @@ def first_text(side: StructureMeasures) -> str:
     """The thread that touched most pages first, with its share if that is not all."""
     if side.first_toucher is None or side.first_touch_share is None:
         return "?"
-    part = "" if side.first_touch_share == 1 else f" ({share_cell(side.first_touch_share)})"
+    part = "" if side.first_touch_share == 1 else f" ({percent(side.first_touch_share)})"
     return f"{side.first_toucher}{part}"
 
 

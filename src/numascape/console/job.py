@@ -52,8 +52,8 @@ def _print_classes(console: Console, job: AnalysedJob, *, every: bool) -> None:
     )
     usual = [one for one in classes if not one.reason]
     rows = [_class_row(number, one, totals) for number, one in enumerate(usual, 1)]
-    text = ("Ranks", "Its main structures")
-    headings = ("Class", "Number", "Ranks", "Representative", "Its accesses", text[1])
+    text = ("Ranks", "Main structures")
+    headings = ("Class", "Number", "Ranks", "Typical", "Accesses", text[1])
     for row, one in zip(rows, usual, strict=True):
         row.append(_main_structures(job, one.representative))
     console.print(table_of(headings, rows, console.width, text))

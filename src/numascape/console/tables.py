@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -14,6 +14,8 @@ from numascape.quantities import share_text
 
 NARROWEST = 9
 """Characters that a cut name keeps at least."""
+_BEGIN = 6
+"""Characters that remain of the begin of a name whose last word tells it from another."""
 _LONGEST = 200
 """Maximum number of characters of a name that are printed; mangled templates have thousands."""
 
@@ -49,11 +51,38 @@ def table_of(
             min_width=room,
             max_width=room,
         )
-    for number, row in enumerate(rows):
-        cells = [cut_between_words(cell, room) for cell, room in zip(row, widths, strict=True)]
+    fitted = [cut_apart(column[1:], room) for column, room in zip(columns, widths, strict=True)]
+    for number, cells in enumerate(zip(*fitted, strict=True)):
         first = Text(cells[0], "dim" if number < len(faint) and faint[number] else "")
         table.add_row(first, *map(Text, cells[1:]))
     return table
+
+
+def natural_width(columns: Mapping[str, Sequence[str]]) -> int:
+    """The width of a table in which nothing is cut; the keys are its headings."""
+    return sum(max(map(len, (heading, *cells))) + 1 for heading, cells in columns.items())
+
+
+def cut_apart(texts: Sequence[str], width: int) -> list[str]:
+    """The texts in this width. If two would look the same, their last words stay, too."""
+    shown = [cut_between_words(text, width) for text in texts]
+    meanings: dict[str, set[str]] = {}
+    for short, text in zip(shown, texts, strict=True):
+        meanings.setdefault(short, set()).add(text)
+    return [
+        short if len(meanings[short]) == 1 else _cut_in_the_middle(text, width)
+        for short, text in zip(shown, texts, strict=True)
+    ]
+
+
+def _cut_in_the_middle(text: str, width: int) -> str:
+    """The text in this width: its begin, and its last word or the end of it."""
+    if len(text) <= width:
+        return text
+    last = len(text) - 1 - text.rfind(" ")
+    end = min(last, width - 1 - min(_BEGIN, width // 4))
+    begin = cut_between_words(text, width - end)
+    return begin + text[len(text) - end :]
 
 
 def cut_between_words(text: str, width: int) -> str:

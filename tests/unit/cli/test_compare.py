@@ -37,11 +37,27 @@ def test_each_structure_has_a_line(numascape: Numascape, traces: tuple[Path, Pat
     assert output.startswith("The remote share of the accesses falls from ")
     assert lines["before"][1] == "serial.numascape:"
     row = lines["grid->vx"]
-    assert row[1:4] == ["10.2", "%", "="]
-    assert row[4:6] == ["97.3", "%"]  # thread 0 touched everything, and uses a part of 64
-    assert row[6] == "→"
+    assert row[1:3] == ["10.2", "%"]
+    assert row[3:5] == ["97.3", "→"]  # thread 0 touched everything, and uses a part of 64
     assert "0:25 1:25 2:25 3:25" in output
     assert "all on 0" in output
+
+
+def test_numbers_and_places_are_whole_in_80_columns(
+    numascape: Numascape, traces: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = numascape("compare", *traces)[1].splitlines()
+    headings = [line.split() for line in lines if line.startswith("Structure ")]
+    assert headings == [
+        ["Structure", "Share", "Foreign", "First", "Where"],
+        ["Structure", "Remote", "Pages", "on", "nodes"],
+    ]
+    used, on_nodes = (line for line in lines if line.startswith("grid->vx "))
+    assert max(len(used), len(on_nodes)) <= 80
+    assert used.split()[-2:] == ["seismic.c:88", "allocate_grid"]
+    assert "→ 0:25 1:25 2:25 3:25" in on_nodes
+    assert not any("…" in line for line in lines if line.startswith("grid->"))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import io
 import pytest
 from rich.console import Console
 
-from numascape.console.tables import cut_between_words, table_of
+from numascape.console.tables import cut_apart, cut_between_words, table_of
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,13 @@ def test_a_place_keeps_its_line_before_names_keep_their_last_words() -> None:
 def test_words_are_cut_if_there_is_no_other_way() -> None:
     (_, row) = lines_of([["std::vector<double>", "99 %", "matmul.c:120 main"]], 26)
     assert row == "std::vec…  99 % matmul.c…"
+
+
+@pytest.mark.parametrize(("width", "first"), [(22, "variables…librmpi.so"), (13, "var…ibrmpi.so")])
+def test_names_that_would_look_the_same_keep_their_ends(width: int, first: str) -> None:
+    names = ["variables under a page of librmpi.so", "variables under a page of libc.so"]
+    shown = cut_apart([*names, names[0], "A"], width)
+    assert shown[0] == shown[2] == first
+    assert shown[1].endswith("libc.so")
+    assert shown[3] == "A"
+    assert max(map(len, shown)) <= width
