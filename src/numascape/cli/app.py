@@ -120,8 +120,7 @@ def run_verb(arguments: list[str]) -> int:
         # If a required command is missing, help is printed and the message is empty.
         reason = error.format_message().rstrip(".") or "a command is missing"
         reason = reason.replace("Value error, ", "", 1)
-        instead = typed_instead(arguments) if reason.startswith("No such command") else None
-        if instead is not None:
+        if (instead := typed_instead(arguments, reason)) is not None:
             terminal.complain(f"{reason}; use: numascape {instead}")
         else:
             terminal.complain(f"{reason}; see: {_help_command(arguments)}")

@@ -63,6 +63,13 @@ def test_help_lists_every_verb(numascape: Numascape) -> None:
         assert all(f" {verb} " in out for verb in VERBS)
 
 
+@pytest.mark.parametrize(("group", "verb"), [("machine", "probe"), ("host", "sweep")])
+def test_a_group_alone_prints_its_help(numascape: Numascape, group: str, verb: str) -> None:
+    status, out, err = numascape(group)
+    assert (status, err) == (0, "")
+    assert f" {verb} " in out
+
+
 def test_verbs_are_files() -> None:
     folder = Path(numascape.commands.__file__).parent
     # The file of a verb that is a word of Python has an underscore at its end.
@@ -78,6 +85,18 @@ def test_verbs_are_files() -> None:
         (["a b.numascape"], "use: numascape report 'a b.numascape', or in the terminal"),
         (["/bin/ls", "-l", "a b"], "use: numascape record -- /bin/ls -l 'a b'"),
         (["ls"], "use: numascape record -- ls"),
+        (["./absent", "5"], "use: numascape record -- ./absent 5"),
+        (["flamegraph"], "use: numascape view TRACE"),
+        (["probe"], "use: numascape machine probe"),
+        (["bench"], "use: numascape machine bench"),
+        (["-V"], "No such option: -V; use: numascape --version"),
+        (["machine", "numa16"], "use: numascape machine show numa16"),
+        (["machine", "bogus"], "see: numascape machine --help"),
+        (["predict", "a b", "numa16"], "use: numascape predict 'a b' --machine numa16"),
+        (["predict", "a", "bogus"], "see: numascape predict --help"),
+        (["export", "a", "--format", "sarif", "-o", "b"], "use: numascape advise TRACE --sarif"),
+        (["export", "a", "--format", "perfetto", "-o", "b"], "numascape export TRACE --format chr"),
+        (["export", "a", "--format", "bogus", "-o", "b"], "see: numascape export --help"),
         (["machine", "show", "numa16", "-m", "numa32"], "two machines are named"),
         (["--bogus"], "No such option: --bogus; see: numascape --help"),
         (["show"], "Missing argument 'TRACE'; see: numascape show --help"),
