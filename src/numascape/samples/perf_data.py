@@ -25,8 +25,10 @@ def read_perf_data(path: Path) -> Recording:
     Raises NumascapeError if there is no perf, if the file is not from perf, and if its samples have
     no addresses.
     """
-    if not path.is_file():
+    if not path.exists():
         raise NumascapeError(f"there is no file {path}")
+    if not path.is_file():
+        raise NumascapeError(f"{path} is not a recording of perf: it is not a regular file")
     fields = _fields(path)
     wanted = ",".join(name for field in FIELDS if field in fields for name in FIELDS[field])
     records = ["--show-mmap-events", "--show-task-events", "--ns"]

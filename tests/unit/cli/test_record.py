@@ -89,3 +89,22 @@ def test_what_cannot_be_recorded_is_one_line(
     monkeypatch.setattr(recorder, "record", refuse)
     status, out, err = numascape("record", "--", "absent")
     assert (status, out, err) == (2, "", "numascape: error: absent: no such program\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing", "there is no such program"),
+        ("folder", "it is a folder"),
+        ("text", "the file is not executable"),
+    ],
+)
+def test_a_program_that_cannot_run_is_refused_before_anything_else(
+    numascape: Numascape, tmp_path: Path, name: str, reason: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("text")
+    program = tmp_path / name
+    target = tmp_path / "run.numascape"
+    expected = f"numascape: error: cannot run {program}: {reason}\n"
+    assert numascape("record", "-o", target, "--", program) == (2, "", expected)
