@@ -141,8 +141,8 @@ def _find(compiler: Compiler) -> str:
     if wanted:
         raise NumascapeError(f"{compiler.variable} is {wanted}, but there is no such program")
     raise NumascapeError(
-        f"{compiler.names[0]} is not installed: install Debian's {compiler.package}, or set "
-        f"{compiler.variable} to a compiler of LLVM 19"
+        f"there is no command {compiler.names[0]}: it is in Debian's package {compiler.package}; "
+        f"{compiler.variable} can name another compiler of LLVM 19"
     )
 
 
