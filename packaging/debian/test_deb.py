@@ -53,7 +53,7 @@ def test_python_code_is_compiled_once_and_removed_with_the_package(system: Syste
 
 def test_man_pages_completion_and_headers_are_where_debian_has_them(system: System) -> None:
     share = system.root / "usr/share"
-    for page in ("numascape", "numascape-record"):
+    for page in ("numascape", "numascape-record", "numascape-cc", "numascape-fc"):
         assert (share / f"man/man1/{page}.1.gz").is_file()
     assert "numascape" in (share / "bash-completion/completions/numascape").read_text()
     include = system.run("sh", "-c", "ls /usr/include/numascape/").stdout

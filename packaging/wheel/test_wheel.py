@@ -142,6 +142,17 @@ def test_a_user_records_reports_and_runs_a_plan(system: System) -> None:
     assert (part["name"], part["nodes"]) == (matrix["name"], {"0": part["right"]})
 
 
+def test_every_command_has_a_man_page(system: System) -> None:
+    for command in (
+        "numascape",
+        "numascape-record",
+        "numascape-cc",
+        "numascape-c++",
+        "numascape-fc",
+    ):
+        assert (system.home / f"venv/share/man/man1/{command}.1").is_file()
+
+
 def test_what_needs_a_compiler_says_which(system: System) -> None:
     (system.home / "a.c").write_text("int main(void) { return 0; }\n")
     compiled = system.run("venv/bin/numascape-cc", "a.c", "-o", "a", check=False)

@@ -2,7 +2,8 @@
 """Writes the man pages: python -m numascape.cli.man_pages FOLDER.
 
 One page for each verb, and numascape.1 with a list of them. They are made from the definitions of
-the command line, which `numascape VERB --help` prints too.
+the command line, which `numascape VERB --help` prints too. The three compiler commands have one
+page, which is written here, because their options are those of the compilers.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from typer.main import get_command
 
 from numascape.cli.app import build_app
 from numascape.installation import installed_version
+
+_COMPILERS: Final = {"numascape-cc": "clang", "numascape-c++": "clang++", "numascape-fc": "flang"}
 
 
 def _escaped(text: str) -> str:
@@ -115,6 +118,37 @@ def man_page(name: str, command: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _compiler_page() -> str:
+    synopsis = [
+        rf"\fB{_escaped(command)}\fR [\fIoptions of {compiler}\fR]"
+        for command, compiler in _COMPILERS.items()
+    ]
+    names = ", ".join(_escaped(command) for command in _COMPILERS)
+    return "\n".join(
+        [
+            f'.TH NUMASCAPE-CC 1 "" "Numascape {installed_version()}" "Numascape"',
+            ".SH NAME",
+            rf"{names} \- compile programs whose accesses are recorded at a low cost",
+            ".SH SYNOPSIS",
+            *(".nf", *synopsis, ".fi"),
+            ".SH DESCRIPTION",
+            "Each command calls clang 19 or flang 19 with the same options, and adds code that",
+            "counts accesses. Use it in place of the compiler, for example as \\fBCC\\fR.",
+            "The program runs as usual. \\fBnumascape record\\fR records it at a lower cost than",
+            "other programs.",
+            ".SH ENVIRONMENT",
+            ".TP",
+            r"\fBNUMASCAPE_CLANG\fR, \fBNUMASCAPE_FLANG\fR",
+            r"Other compilers of LLVM 19 than \fBclang\-19\fR and \fBflang\-new\-19\fR.",
+            ".SH EXIT STATUS",
+            "That of the compiler; 2 if the compiler is not installed.",
+            ".SH SEE ALSO",
+            r"\fBnumascape\-record\fR(1)",
+            "",
+        ]
+    )
+
+
 def man_pages() -> dict[str, str]:
     """The pages by the names of their files."""
     root: Any = get_command(build_app())
@@ -124,7 +158,9 @@ def man_pages() -> dict[str, str]:
         for inner, inner_command in getattr(command, "commands", {}).items():
             name = f"numascape {verb} {inner}"
             pages[f"numascape-{verb}-{inner}.1"] = man_page(name, inner_command)
-    return pages
+    first, *others = _COMPILERS
+    pages[f"{first}.1"] = _compiler_page()
+    return pages | {f"{command}.1": f".so man1/{first}.1\n" for command in others}
 
 
 def main() -> None:
