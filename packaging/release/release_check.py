@@ -2,7 +2,7 @@
 """Checks that a tag is that of the version in the sources: python release_check.py TAG.
 
 The version is written in pyproject.toml. A release has the tag vVERSION, a section in CHANGELOG.md
-that is not called "not released yet", and the same version in CITATION.cff.
+with its date, and the same version and date in CITATION.cff.
 """
 
 from __future__ import annotations
@@ -23,12 +23,18 @@ def problems(tag: str, root: Path = ROOT) -> list[str]:
     found = []
     if tag != f"v{version}":
         found.append(f"the tag is {tag}, but pyproject.toml has version {version}")
-    if f"\nversion: {version}\n" not in (root / "CITATION.cff").read_text():
+    citation = (root / "CITATION.cff").read_text()
+    if f"\nversion: {version}\n" not in citation:
         found.append(f"CITATION.cff has another version than {version}")
     newest = re.search(r"^## (.*)$", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
     heading = newest[1] if newest else ""
-    if not re.fullmatch(rf"{re.escape(version)}, \d{{4}}-\d\d-\d\d", heading):
+    dated = re.fullmatch(rf"{re.escape(version)}, (\d{{4}}-\d\d-\d\d)", heading)
+    if not dated:
         found.append(f"the first section of CHANGELOG.md is not '{version}, YYYY-MM-DD'")
+    elif f"\ndate-released: {dated[1]}\n" not in citation:
+        found.append(
+            f"CITATION.cff has another date-released than CHANGELOG.md, which has {dated[1]}"
+        )
     return found
 
 

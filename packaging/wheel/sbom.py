@@ -2,8 +2,10 @@
 """Puts a list of the parts of a wheel into it: python sbom.py WHEEL PARTS.
 
 auditwheel lists the system's libraries that it adds. This list (CycloneDX) has the other parts:
-DynamoRIO, the npm packages in the page, and the Python packages that pip installs beside it. PARTS
-is the parts.json of the build. The same wheel and sources give the same bytes.
+DynamoRIO, the npm packages in the page, and the Python packages that pip installs beside it. pip
+may install any version that the requirement allows. The list has the requirement, and as version
+the one of constraints.txt, which the tests use. PARTS is the parts.json of the build. The same
+wheel and sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -25,6 +28,7 @@ NAME: Final = "sboms/numascape.cdx.json"
 def bill_of_materials(parts: dict[str, Any], root: Path = ROOT) -> dict[str, Any]:
     """The document as plain data."""
     project = tomlkit.parse((root / "pyproject.toml").read_text()).unwrap()["project"]
+    tested = _tested_versions(root)
     lock = json.loads((root / "src/viewer/package-lock.json").read_text())
     components = [
         _component("library", "DynamoRIO", str(parts["DynamoRIO"]), "BSD-3-Clause", "required"),
@@ -34,11 +38,7 @@ def bill_of_materials(parts: dict[str, Any], root: Path = ROOT) -> dict[str, Any
             for path, package in sorted(lock["packages"].items())
             if path and not package.get("dev")
         ),
-        *(
-            _component("library", requirement.split(">")[0].split(";")[0].strip(), "", "",
-                       "optional", "pypi")
-            for requirement in project["dependencies"]
-        ),
+        *(_python_package(requirement, tested) for requirement in project["dependencies"]),
     ]  # fmt: skip
     own = _component("application", "numascape", project["version"], project["license"], "", "pypi")
     return {
@@ -48,6 +48,22 @@ def bill_of_materials(parts: dict[str, Any], root: Path = ROOT) -> dict[str, Any
         "metadata": {"component": own},
         "components": components,
     }
+
+
+def _tested_versions(root: Path) -> dict[str, str]:
+    """The versions in constraints.txt by the names of their packages, in lower case."""
+    lines = (root / "constraints.txt").read_text().splitlines()
+    pairs = (line.split("==") for line in lines if "==" in line)
+    return {name.lower(): version.strip() for name, version in pairs}
+
+
+def _python_package(requirement: str, tested: dict[str, str]) -> dict[str, Any]:
+    match = re.match(r"[\w-]+", requirement)
+    assert match is not None, requirement
+    name = match[0]
+    component = _component("library", name, tested.get(name, ""), "", "optional", "pypi")
+    component["properties"] = [{"name": "numascape:requirement", "value": requirement}]
+    return component
 
 
 def _component(

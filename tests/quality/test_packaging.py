@@ -18,6 +18,7 @@ import pytest
 import tomlkit
 from release_check import problems
 from sbom import add, bill_of_materials
+from seccomp_profile import CALLS, allow
 
 from quality.external import ROOT
 
@@ -67,8 +68,8 @@ def test_variants_of_the_spack_package_are_extras_and_the_compiler(recipe: ast.M
 
 def test_the_spack_package_has_all_commands_of_numascape(recipe: ast.Module) -> None:
     loops = [node for node in ast.walk(recipe) if isinstance(node, ast.For)]
-    linked = [ast.literal_eval(loop.iter) for loop in loops if isinstance(loop.iter, ast.Tuple)]
-    assert linked == [tuple(PROJECT["scripts"])]
+    (linked,) = [loop.iter for loop in loops if ast.unparse(loop.target) == "command"]
+    assert ast.literal_eval(linked) == tuple(PROJECT["scripts"])
 
 
 @pytest.mark.parametrize("name", ["Containerfile", "Apptainer.def"])
@@ -92,6 +93,8 @@ def sources(tmp_path: Path) -> Path:
     for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
         text = (ROOT / name).read_text()
         (tmp_path / name).write_text(text.replace("0.1.0, not released yet", "0.1.0, 2026-12-01"))
+    with (tmp_path / "CITATION.cff").open("a") as citation:
+        citation.write("date-released: 2026-12-01\n")
     return tmp_path
 
 
@@ -104,6 +107,14 @@ def test_a_release_has_one_version_everywhere(sources: Path) -> None:
         text = (sources / name).read_text()
         (sources / name).write_text(text.replace("0.1.0", "0.0.9"))
         assert [line for line in problems("v0.1.0", sources) if name in line]
+
+
+def test_a_release_has_one_date_everywhere(sources: Path) -> None:
+    path = sources / "CITATION.cff"
+    path.write_text(path.read_text().replace("2026-12-01", "2026-11-30"))
+    assert problems("v0.1.0", sources) == [
+        "CITATION.cff has another date-released than CHANGELOG.md, which has 2026-12-01"
+    ]
 
 
 def test_a_tag_of_unreleased_changes_is_refused() -> None:
@@ -131,6 +142,41 @@ def test_the_list_of_parts_is_in_the_wheel_and_in_its_record(tmp_path: Path) -> 
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
     assert f"sboms/numascape.cdx.json,sha256={digest},{len(content)}\n" in record
     assert record.count("numascape.cdx.json") == 1
-    names = {part["name"] for part in json.loads(content)["components"]}
-    assert {"DynamoRIO", "preact", "polars"} <= names
-    assert "typescript" not in names
+    components = {part["name"]: part for part in json.loads(content)["components"]}
+    assert {"DynamoRIO", "preact", "polars"} <= set(components)
+    assert "typescript" not in components
+
+
+def test_python_packages_in_the_list_of_parts_have_their_requirement_and_version() -> None:
+    constraints = (ROOT / "constraints.txt").read_text().lower().splitlines()
+    by_name = {part["name"]: part for part in bill_of_materials({"DynamoRIO": "11"})["components"]}
+    for requirement in PROJECT["dependencies"]:
+        part = by_name[re.split(r"[>;]", requirement)[0].strip()]
+        assert part["properties"] == [{"name": "numascape:requirement", "value": requirement}]
+        if part["name"] != "tomli":  # for Python 3.10, which constraints.txt is not about
+            assert f"{part['name']}=={part['version']}" in constraints
+            assert part["purl"] == f"pkg:pypi/{part['name']}@{part['version']}"
+
+
+def test_the_seccomp_profile_has_the_calls_once_and_keeps_other_rules() -> None:
+    rules = [
+        {"names": ["kexec_load", "move_pages"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1},
+        {"names": ["mbind"], "action": "SCMP_ACT_ALLOW", "includes": {"caps": ["CAP_SYS_NICE"]}},
+        {"names": ["read", "write"], "action": "SCMP_ACT_ALLOW"},
+    ]
+    made = allow({"defaultAction": "SCMP_ACT_ERRNO", "syscalls": rules})
+    assert made == {
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "syscalls": [
+            {"names": ["kexec_load"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1},
+            rules[2],
+            {"names": list(CALLS), "action": "SCMP_ACT_ALLOW"},
+        ],
+    }
+
+
+@pytest.mark.parametrize("name", ["Containerfile", "Apptainer.def"])
+def test_images_let_cmake_find_the_headers(name: str) -> None:
+    text = (CONTAINERS / name).read_text()
+    assert "CMAKE_PREFIX_PATH=/opt/numascape/cmake" in text
+    assert "site-packages/numascape /opt/numascape/cmake" in text

@@ -61,7 +61,34 @@ class Numascape(Package):
         for command in ("numascape", "numascape-cc", "numascape-c++", "numascape-fc"):
             symlink(join_path(prefix.environment.bin, command), join_path(prefix.bin, command))
 
+        self._install_man_pages_and_completion(prefix)
+
+    def _install_man_pages_and_completion(self, prefix):
+        """Put both where man and the shells look below a prefix, in folders of prefix/share."""
+        Executable(join_path(prefix.environment.bin, "python"))(
+            "-m", "numascape.cli.man_pages", join_path(prefix.share.man, "man1")
+        )
+        numascape = Executable(join_path(prefix.bin, "numascape"))
+        for shell, file in (
+            ("bash", "bash-completion/completions/numascape"),
+            ("zsh", "zsh/site-functions/_numascape"),
+            ("fish", "fish/vendor_completions.d/numascape.fish"),
+        ):
+            script = numascape(output=str, extra_env={"_NUMASCAPE_COMPLETE": f"source_{shell}"})
+            path = Path(join_path(prefix.share, file))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(script)
+
+    def _package_folder(self):
+        """The folder with the headers and the CMake package."""
+        (folder,) = Path(self.prefix).glob("environment/lib/python3*/site-packages/numascape")
+        return str(folder)
+
     def setup_run_environment(self, env):
-        """Let CMake's find_package(numascape) find the headers."""
-        for package in Path(self.prefix).glob("environment/lib/python3*/site-packages/numascape"):
-            env.prepend_path("CMAKE_PREFIX_PATH", str(package))
+        """Let CMake's find_package(numascape) find the headers, and the shells the completion."""
+        env.prepend_path("CMAKE_PREFIX_PATH", self._package_folder())
+        env.prepend_path("XDG_DATA_DIRS", self.prefix.share)
+
+    def setup_dependent_build_environment(self, env, dependent_spec):
+        """Let a package that depends on this one use find_package(numascape)."""
+        env.prepend_path("CMAKE_PREFIX_PATH", self._package_folder())
