@@ -13,15 +13,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import numascape
+from numascape.recorders import live_status
+from numascape.recorders.largest_so_far import LargestBlocks
 from numascape.recorders.live_status import count_so_far
 from numascape.recorders.record import convert_session, record_session
 from numascape.recording.request import RecordRequest
 
 _STATUS = re.compile(rb"numascape: recording \d+:\d\d, [\d.]+ [kMG] accesses, .+ used, 1 thread")
 _LINE = re.compile(rb"\r\x1b\[K(" + _STATUS.pattern + rb")")
-_TITLE = re.compile(rb"\x1b\]2;(" + _STATUS.pattern + rb")\x07")
+_TITLE = re.compile(rb"\x1b\]2;(" + _STATUS.pattern + rb"(, largest: [^\x07]+)?)\x07")
 
 # Makes standard error the controlling terminal of a new session, as a shell's terminal is.
 _ON_TERMINAL = """
@@ -135,3 +138,33 @@ def test_the_sums_are_those_of_the_trace(programs: Path, tmp_path: Path) -> None
     totals = trace.accesses.select(pl.col("reads", "writes").sum()).row(0)
     assert shown.accesses == sum(totals) > 0
     assert shown.processes == 1
+
+
+def test_the_largest_heap_blocks_have_names(programs: Path, tmp_path: Path) -> None:
+    """Two arrays, of 4 and of 1 MiB, that are not freed; a larger one that is freed."""
+    request = RecordRequest([str(programs / "large_blocks")])
+    target = tmp_path / "run.numascape"
+    session, _, _ = record_session(request, request.program, target, lambda _: None)
+    largest = LargestBlocks(None).so_far(session.folder)
+    convert_session(session, target, lambda _: None)
+    assert largest[:2] == [("kept", 4 << 20), ("small", 1 << 20)]
+    assert "freed" not in dict(largest)
+    structures = numascape.open(target).structures
+    assert {"kept", "small", "freed"} <= set(structures["name"])
+
+
+def test_a_status_line_that_is_too_long_shows_its_parts_in_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(live_status, "_write", written.append)
+    monkeypatch.setenv("COLUMNS", "60")
+    line = live_status._Line()
+    largest = live_status.largest_text([("A\x1b", 4 << 20), ("B", 1 << 20)])
+    for _ in range(3):
+        line.show("recording 0:42, 12.3 G accesses, 291 M/s, 8 threads", largest)
+    counts, blocks, again = (text.removeprefix("\r\x1b[K") for text in written)
+    assert counts == again == "numascape: recording 0:42, 12.3 G accesses, 291 M/s, 8 thread"[:59]
+    assert blocks == r"numascape: largest: A\x1b 4 MiB, B 1 MiB"
+    line.show("recording 0:43", "largest: A 4 MiB")
+    assert written[-1].endswith("numascape: recording 0:43, largest: A 4 MiB")

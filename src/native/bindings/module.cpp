@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The extension module numascape._native. Each submodule is bound in the file of its name. The
-// function shard.counts_so_far has a file of its own.
+// functions of shards that are being written have a file of their own.
 #include <nanobind/nanobind.h>
 
 namespace nb = nanobind;

@@ -33,6 +33,15 @@ def counts_so_far(path: str) -> tuple[int, int, int, int]:
     They are reads, writes, pages with at least one access, and threads that have not ended.
     """
 
+def largest_blocks(
+    path: str, most: int
+) -> tuple[list[tuple[int, list[int]]], list[tuple[bytes, int, int, int]]]:
+    """The largest heap blocks of a shard that is being written; raises ShardError.
+
+    Blocks that are not freed, summed by call stack, largest first: bytes and return addresses,
+    innermost first. Then the modules: path, start, end and load bias.
+    """
+
 def frame_sites(path: str) -> dict[str, Any]:
     """The places in the code that make large frames on stacks; raises ShardError.
 

@@ -3,7 +3,8 @@
 
 The program is not asked and does not wait: its shards are read while it writes them. A status line
 appears only if the program's standard output is not this terminal. Otherwise the title of the
-terminal's window shows the status, which disturbs no output.
+terminal's window shows the status, which disturbs no output. The largest heap blocks are behind the
+counts. A line that is too long for both shows them in turn.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from numascape import terminal
 from numascape._native import shard as native
+from numascape.conversion.symbol_cache import symbol_cache
 from numascape.quantities import bytes_text, count_text, counted
+from numascape.recorders.largest_so_far import LargestBlocks
 from numascape.trace.format import PAGE_BYTES
 
 StatusPlace = Literal["line", "title"]
@@ -31,6 +35,7 @@ _INTERVAL_S: Final = 1.0
 # Reading the counters takes at most this share of the time of one CPU.
 _MAX_SHARE: Final = 0.02
 _LOWEST_PRIORITY: Final = 19
+_LONGEST_NAME: Final = 40
 # Terminals without a title, which would print its text.
 _NO_TITLE: Final = frozenset({"", "dumb", "linux", "unknown"})
 
@@ -74,6 +79,14 @@ def status_text(now: SoFar, before: SoFar) -> str:
     return ", ".join(parts)
 
 
+def largest_text(largest: Sequence[tuple[str, int]]) -> str:
+    """The names and sizes of heap blocks; empty if there are none."""
+    named = (
+        f"{terminal.printable(name[:_LONGEST_NAME])} {bytes_text(size)}" for name, size in largest
+    )
+    return f"largest: {', '.join(named)}" if largest else ""
+
+
 def place_on_terminal(pid: int | None) -> StatusPlace | None:
     """The place where the status of a recording can be shown; None if there is none.
 
@@ -114,6 +127,7 @@ class _Watcher(AbstractContextManager["_Watcher"]):
 
     def __init__(self, folder: Path, display: _Line | _Title) -> None:
         self._folder = folder
+        self._largest = LargestBlocks(symbol_cache())
         self._display = display
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -139,9 +153,10 @@ class _Watcher(AbstractContextManager["_Watcher"]):
         while not self._stop.wait(interval):
             cpu = time.thread_time()
             now = count_so_far(self._folder, time.monotonic() - begin)
+            largest = largest_text(self._largest.so_far(self._folder))
             with contextlib.suppress(OSError):
                 if _in_foreground():
-                    self._display.show(status_text(now, before))
+                    self._display.show(status_text(now, before), largest)
             before = now
             interval = max(_INTERVAL_S, (time.thread_time() - cpu) / _MAX_SHARE)
 
@@ -155,12 +170,15 @@ class _Line:
     """The last line of the terminal."""
 
     def __init__(self) -> None:
-        self._shown = False
+        self._shown = 0
 
-    def show(self, text: str) -> None:
+    def show(self, counts: str, largest: str) -> None:
         width = shutil.get_terminal_size().columns - 1
-        self._shown = True
-        _write(f"\r\x1b[K{f'numascape: {text}'[:width]}")
+        text = "numascape: " + ", ".join(filter(None, (counts, largest)))
+        if len(text) > width and largest:
+            text = f"numascape: {largest if self._shown % 2 else counts}"
+        self._shown += 1
+        _write(f"\r\x1b[K{text[:width]}")
 
     def remove(self) -> None:
         if self._shown:
@@ -173,9 +191,10 @@ class _Title:
     def __init__(self) -> None:
         self._shown = False
 
-    def show(self, text: str) -> None:
+    def show(self, counts: str, largest: str) -> None:
         keep = "" if self._shown else "\x1b[22;2t"
         self._shown = True
+        text = ", ".join(filter(None, (counts, largest)))
         _write(f"{keep}\x1b]2;numascape: {text}\x07")
 
     def remove(self) -> None:
