@@ -114,6 +114,8 @@ def test_verbs_are_files() -> None:
         (["show", "--bogus"], "No such option: --bogus; see: numascape show --help"),
         (["show", "/absent"], "/absent does not exist"),
         (["show", "/dev/null"], "/dev/null is not a trace: it has no file trace.json"),
+        (["import", "/absent"], "there is no file /absent"),
+        (["import", "/dev/null"], "/dev/null is not a recording of perf: it is not a regular file"),
         (["export", "/absent"], "Missing option '--output' / '-o'; see: numascape export --help"),
         (["record"], "no program given: use numascape record -- PROGRAM, or --pid PID"),
         (["record", "--pid", "1", "--", "ls"], "give either a program or --pid, not both"),
