@@ -48,7 +48,7 @@ def limits(program: Path, model: Path) -> dict[str, Any]:
     """A move of more memory than the limit leaves free; then node 1 is forbidden during a move."""
     with limited(program, model) as running:
         seen: dict[str, Any] = {"charged": charged()}
-        own = ("--structure", "table", "--structure", "mapping at *")
+        own = ("--structure", "table", "--structure", "anonymous")
         seen["limited"] = asked(running, "--policy", "bind:1", *own, "-o", "limited.undo")
         seen["killed"], seen["charged after"] = killed(), charged()
         asked(running, "--policy", "bind:0", *own)

@@ -60,16 +60,6 @@ nodes = [1]
 """
 
 
-def anonymous(running: Living) -> str:
-    """The name of its anonymous mapping; the kernel merges mappings, so it may begin below."""
-    wanted = running.areas["anonymous"].start
-    for line in Path(f"/proc/{running.pid}/maps").read_text().splitlines():
-        start, end = (int(word, 16) for word in line.split()[0].split("-"))
-        if start <= wanted < end:
-            return f"mapping at {start:#x}"
-    raise AssertionError
-
-
 def looked_at_and_moved() -> dict[str, Any]:
     """All steps with one program, which checks its data all the time."""
     seen: dict[str, Any] = {}
@@ -79,7 +69,7 @@ def looked_at_and_moved() -> dict[str, Any]:
         seen["first where"] = running.where()
         seen["first pages"] = command("pages", "--json", "--pid", pid)
         seen["table"] = command("pages", "--pid", pid)
-        own = ("--structure", "table", "--structure", anonymous(running))
+        own = ("--structure", "table", "--structure", "anonymous")
         seen["dry run"] = asked(running, "--policy", "interleave", *own, "--dry-run")
         seen["interleave"] = asked(running, "--policy", "interleave", *own, "-o", "first.undo")
         seen["again"] = asked(running, "--policy", "interleave", *own, "-o", "none.undo")
