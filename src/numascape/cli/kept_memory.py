@@ -7,7 +7,6 @@ it is used again. For the tables of a large run, this took up to a third of the 
 
 from __future__ import annotations
 
-import ctypes
 import os
 from typing import Final
 
@@ -20,6 +19,8 @@ _POLARS: Final = ("_RJEM_MALLOC_CONF", "dirty_decay_ms:2000,muzzy_decay_ms:2000"
 
 def keep_freed_memory() -> None:
     """Let the allocators of this process keep what is freed. Call it before Polars is imported."""
+    import ctypes  # takes long to load for other commands
+
     os.environ.setdefault(*_POLARS)
     change = getattr(ctypes.CDLL(None), "mallopt", None)
     if change is not None:  # other C libraries have no such function
