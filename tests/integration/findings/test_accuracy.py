@@ -86,13 +86,14 @@ def test_labels_name_findings() -> None:
     assert used | blind <= kinds
     # Findings that need several nodes or a hundred structures cannot be planted here. They are in
     # tests/unit/findings/test_nodes.py. Findings about first touches alone are in
-    # test_first_touches.py there.
+    # test_first_touches.py there, and those about few samples in test_samples.py.
     assert kinds - used == {
         Kind.ONE_NODE_SERVES_ALL.value,
         Kind.MIGRATED_THREADS.value,
         Kind.DISPLACED_PAGES.value,
         Kind.ONE_FIRST_TOUCHER.value,
         Kind.NO_SINGLE_CAUSE.value,
+        Kind.TOO_FEW_SAMPLES.value,
     }
 
 

@@ -119,7 +119,9 @@ def test_show_begins_with_what_advise_finds(job: Path, numascape: Numascape) -> 
     pattern = rank_pattern(5, SIZE, threads=64, pages=512, parallel=False, fields=1)
     write_rank(job, 5, SIZE, pattern)
     three = "\n".join(numascape("show", job)[1].splitlines()[:3])
-    words = r"3 findings\. The first: .+\. \d+ % of the accesses of all ranks could become local\.\n"
+    words = (
+        r"3 findings\. The first: .+\. \d+ % of the accesses of all ranks could become local\.\n"
+    )
     assert re.match(words, three)
     assert about in three
     assert "serial first touch (field0, in 1 of 8 ranks (rank 5))" in three
