@@ -127,9 +127,14 @@ def test_afterwards_signals_are_ours_again() -> None:
 
 def test_signals_that_end_a_command_are_only_noted() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        with signals_noted() as noted:
-            os.kill(os.getpid(), number)
-            assert noted.came
+        # Under nohup, SIGHUP is ignored from the start.
+        before = signal.signal(number, signal.SIG_DFL)
+        try:
+            with signals_noted() as noted:
+                os.kill(os.getpid(), number)
+                assert noted.came
+        finally:
+            signal.signal(number, before)
 
 
 def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
