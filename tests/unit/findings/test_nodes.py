@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from numascape.findings import Finding, Kind, examine, find
+from numascape.findings.nodes import Nodes
 from numascape.machine import open_machine
 from synthetic.in_memory import trace_of
 from synthetic.placed import Placed
@@ -217,3 +219,40 @@ def test_a_trace_that_names_nodes_its_machine_lacks_is_looked_at(found: Find) ->
     pattern.node_of_page = np.full(PAGES, 77)
     pattern.nodes_of_threads = [[99]] * THREADS
     assert found(pattern)
+
+
+def test_traffic_is_that_of_each_row_and_page() -> None:
+    """Pages on one node, on two nodes and on none, against a join of the tables."""
+    rng = np.random.default_rng(11)
+    pages = [
+        (structure, page, node, share)
+        for structure in (3, 5)
+        for page in range(40)
+        for node, share in [[(0, 1.0)], [(0, 0.25), (2, 0.75)], []][int(rng.integers(3))]
+    ]
+    names = {"structure": pl.UInt32, "page": pl.UInt32, "node": pl.Int32, "share": pl.Float64}
+    placed = pl.DataFrame(pages, names, orient="row").with_columns(instance=pl.lit(0, pl.UInt32))
+    nodes = Nodes(open_machine("numa32"), True, np.array([0, 2, -1, 3]), placed)
+    rows = pl.DataFrame(
+        {
+            "structure": rng.choice([3, 5], 500),
+            "instance": np.zeros(500, int),
+            "page": rng.integers(0, 45, 500),
+            "thread": rng.integers(0, 4, 500),
+            "reads": rng.integers(0, 9, 500),
+            "writes": rng.integers(0, 9, 500),
+        },
+        schema_overrides=dict.fromkeys(["structure", "instance", "page", "thread"], pl.UInt32),
+    )
+    made = (pl.col("reads") + pl.col("writes")) * pl.col("share")
+    keys = ["structure", "thread_node", "node"]
+    expected = (
+        rows.join(placed, on=["structure", "instance", "page"])
+        .join(nodes.threads, on="thread")
+        .group_by(keys)
+        .agg(accesses=made.sum())
+        .filter(pl.col("accesses") > 0)
+        .sort(keys)
+    )
+    assert_frame_equal(nodes.traffic(rows).sort(keys), expected)
+    assert nodes.traffic(rows.clear()).is_empty()

@@ -175,6 +175,24 @@ def test_a_run_with_few_samples_has_an_unknown_problem(samples: int) -> None:
     assert any("--frequency" in advice for advice in finding.advice)
 
 
+@pytest.mark.parametrize(
+    ("options", "advised"),
+    [
+        ({}, True),
+        ({"frequency": 1000}, True),
+        ({"frequency": 10_000}, False),
+        ({"event": "page-faults"}, False),
+    ],
+)
+def test_more_samples_are_advised_if_the_recorder_can_take_more(
+    options: dict[str, Any], advised: bool
+) -> None:
+    pattern = sampled(np.ones((PAGES, THREADS)), 10)
+    pattern.info()["recorder"]["options"] = options
+    (finding,) = findings_of(run_of(pattern))
+    assert any("--frequency" in advice for advice in finding.advice) is advised
+
+
 def test_structures_with_unknown_users_leave_the_run_open() -> None:
     run = run_of(sampled(np.ones((PAGES, THREADS)), 120))
     said = findings_of(run)

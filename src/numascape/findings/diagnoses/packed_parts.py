@@ -43,6 +43,7 @@ from numascape.trace.format import LINE_BYTES
 
 _OF_THREAD = ["structure", "phase", "thread"]
 _LINE = ["structure", "phase", "instance", "page", "cache_line"]
+_TO_COUNT = "To count how often, record with `--traffic` on a machine with a CPU for each thread."
 _APART = (
     "Put data that threads only read, such as pointers beside a counter, on other lines than data "
     "that they write."
@@ -224,7 +225,7 @@ def _finding(run: Run, structure: int, packed: _Packed) -> Finding:
             f"own {counted(parts.part, 'byte')} of {LINE_BYTES}.{who} They share no data. But "
             "they take the lines from each other's caches, up to "
             f"{counted(packed.between, 'time')} ({percent(share)} of the accesses of the run). "
-            "To count how often, record with `--traffic` on a machine with a CPU for each thread."
+            f"{_TO_COUNT}"
         ),
         fixes=tuple(Fix(text) for text in separate(parts)),
         evidence=(
@@ -249,8 +250,7 @@ def _truly_shared(run: Run, structure: int, common: _Common) -> Finding:
             f"{len(common.threads)} threads write the same bytes of cache lines, as those of a "
             "counter or a lock. Each write takes the line from the caches of the other threads, "
             f"up to {counted(common.between, 'time')} ({percent(share)} of the accesses of the "
-            "run). To count how often, record with `--traffic` on a machine with a CPU for each "
-            "thread."
+            f"run). {_TO_COUNT}"
         ),
         fixes=tuple(Fix(text) for text in (*share_less(), _APART)),
         evidence=(

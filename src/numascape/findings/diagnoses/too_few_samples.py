@@ -11,13 +11,14 @@ from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_GAIN, MIN_LINE_PAIRS
 from numascape.quantities import counted
-from numascape.trace.counting import FEWEST_SAMPLES, sampling_error
+from numascape.trace.counting import FEWEST_SAMPLES, samples_are_faults, sampling_error
 
 _NAMED = 3
 _LONGER = Fix(
     "Record a longer run, for example with more repetitions. A larger input needs more samples."
 )
-_MORE_OFTEN = Fix("Take more samples in each second, for example with `--frequency 10000`.")
+_OFTEN = 10_000
+_MORE_OFTEN = Fix(f"Take more samples in each second, for example with `--frequency {_OFTEN}`.")
 _OTHERWISE = Fix("Or record without `--recorder`: this counts every access.")
 
 
@@ -112,6 +113,9 @@ def of_run(run: Run, others: Sequence[Finding] = ()) -> Finding | None:
 
 def _fixes(run: Run) -> tuple[Fix, ...]:
     """What to do, in the words of the recorder's options."""
-    if run.trace.info.recorder.name == "samples":
+    recorder = run.trace.info.recorder
+    chosen = recorder.options.get("frequency")
+    often = isinstance(chosen, int) and chosen >= _OFTEN
+    if recorder.name == "samples" and not often and not samples_are_faults(recorder):
         return _LONGER, _MORE_OFTEN, _OTHERWISE
     return _LONGER, _OTHERWISE

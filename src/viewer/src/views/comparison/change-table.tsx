@@ -7,6 +7,7 @@ import type { ChangeKey, ChangeRow } from "../../model/changes";
 import * as show from "../../model/format";
 import { matrixOf } from "../../model/matrix";
 import { useChangePage, usePageState } from "../page/page-state";
+import { MinorSwitch } from "../elements/minor-switch";
 import { selectByKey } from "../elements/row-keys";
 import { SortHeading } from "../elements/sort-heading";
 import { SaveMenu } from "../page/save-menu";
@@ -63,7 +64,7 @@ export function ChangeTable(props: Props) {
         </table>
         {rows.length === 0 && <p class="empty">No structure matches.</p>}
       </Wide>
-      <MinorSwitch comparison={comparison} />
+      <MinorStructures comparison={comparison} />
       <p class="how">
         Each strip shows a structure from its first page (left) to its last page: A above B. The
         change of a share is in percentage points.{" "}
@@ -73,21 +74,19 @@ export function ChangeTable(props: Props) {
   );
 }
 
-function MinorSwitch({ comparison: { structures } }: { comparison: Comparison }) {
+function MinorStructures({ comparison: { structures } }: { comparison: Comparison }) {
   const { table } = usePageState("table");
   const change = useChangePage();
   const minor = minorCount(structures);
   if (minor === 0) return null;
   return (
-    <label class="switch folded-switch">
-      <input
-        type="checkbox"
-        checked={table.minor}
-        onChange={(event) => change({ table: { ...table, minor: event.currentTarget.checked } })}
-      />
-      Also show {show.count(minor)} minor structure{minor > 1 && "s"}, below {show.share(0.0001)} of
-      the accesses in both runs
-    </label>
+    <MinorSwitch
+      checked={table.minor}
+      onChecked={(checked) => change({ table: { ...table, minor: checked } })}
+    >
+      {show.count(minor)} minor structure{minor > 1 && "s"}, below {show.share(0.0001)} of the
+      accesses in both runs
+    </MinorSwitch>
   );
 }
 

@@ -2,6 +2,7 @@
 import type { Job } from "../../data/job";
 import * as show from "../../model/format";
 import { majorStructures } from "../../model/rank-map";
+import { MinorSwitch } from "../elements/minor-switch";
 import { useChangePage, usePageState } from "../page/page-state";
 
 /** Shows the structures that are hidden, because they have few accesses. */
@@ -11,14 +12,11 @@ export function MinorStructures({ job }: { job: Job }) {
   const minor = job.structures.length - majorStructures(job).length;
   if (minor === 0) return null;
   return (
-    <label class="switch folded-switch">
-      <input
-        type="checkbox"
-        checked={table.minor}
-        onChange={(event) => change({ table: { ...table, minor: event.currentTarget.checked } })}
-      />
-      Also show {show.count(minor)} minor structures, each below {show.percent(0.01)} of the
-      accesses
-    </label>
+    <MinorSwitch
+      checked={table.minor}
+      onChecked={(checked) => change({ table: { ...table, minor: checked } })}
+    >
+      {show.count(minor)} minor structures, each below {show.percent(0.01)} of the accesses
+    </MinorSwitch>
   );
 }

@@ -14,6 +14,7 @@ import type {
   Wanted,
 } from "../../model/structure-list";
 import { remoteShare } from "../../model/traffic";
+import { MinorSwitch } from "../elements/minor-switch";
 import { selectByKey } from "../elements/row-keys";
 import { SortHeading } from "../elements/sort-heading";
 import { SaveMenu } from "../page/save-menu";
@@ -116,14 +117,12 @@ function FoldedSwitch({ report, all, wanted, onWanted }: Props) {
   const away = folded(all);
   if (away.stacks + away.others === 0) return null;
   return (
-    <label class="switch folded-switch">
-      <input
-        type="checkbox"
-        checked={wanted.minor}
-        onChange={(event) => onWanted({ ...wanted, minor: event.currentTarget.checked })}
-      />
-      Also show {foldedText(away, wordsOf(report.run).all)}
-    </label>
+    <MinorSwitch
+      checked={wanted.minor}
+      onChecked={(checked) => onWanted({ ...wanted, minor: checked })}
+    >
+      {foldedText(away, wordsOf(report.run).all)}
+    </MinorSwitch>
   );
 }
 
