@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures precision and recall of findings over the labelled programs.
 
-With --recorder, it instead compares the findings of that recorder with those of the exact one.
+With --recorder or --share, it instead compares the findings of such recordings with those of the
+exact recorder.
 """
 
 import tempfile
@@ -13,7 +14,7 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine
-from bench.sampled_findings import SWEEPS, Compared, compare, table_of_kinds, table_of_samples
+from bench.sampled_findings import SWEEPS, Compared, Way, compare, table_of_kinds, table_of_samples
 from bench.tables import ResultTable, publish
 from integration.findings.labelled import BLIND, PROGRAMS, Outcome, build, outcomes, score
 from numascape.machine import open_machine
@@ -148,20 +149,18 @@ def table_of_first_looks() -> ResultTable:
     )
 
 
-def compare_recorders(
-    recorder: str, frequencies: list[int], traces: Path | None, write: bool
-) -> None:
-    """Compare the findings of a recorder of samples with those of the exact one."""
+def compare_ways(ways: list[Way], result: str, traces: Path | None, write: bool) -> None:
+    """Compare the findings of recordings of less than all accesses with those of exact ones."""
     tables = []
     with tempfile.TemporaryDirectory() as temporary:
         folders = {chosen: (traces or Path(temporary)) / chosen.value for chosen in Chosen}
         for chosen, folder in folders.items():
             (folder / "built").mkdir(parents=True, exist_ok=True)
             build(folder / "built", chosen.folder, SWEEPS if chosen is Chosen.OWN else None)
-        for frequency in frequencies:
+        for way in ways:
             results: list[Compared] = []
             for chosen, folder in folders.items():
-                results += compare(folder / "built", folder, chosen.folder, recorder, frequency)
+                results += compare(folder / "built", folder, chosen.folder, way)
             for one in results:
                 if one.wrong or one.missed:
                     console.print(
@@ -169,10 +168,9 @@ def compare_recorders(
                         f"wrong {sorted(one.wrong)}",
                         markup=False,
                     )
-            tables.append(table_of_samples(results, recorder, frequency))
-            title = f"By kind, {frequency} samples in a second of CPU time"
-            tables.append(table_of_kinds(results, title))
-    publish(f"findings-{recorder}", machine(), tables, write)
+            tables.append(table_of_samples(results, way))
+            tables.append(table_of_kinds(results, f"By kind, {way.title}"))
+    publish(result, machine(), tables, write)
 
 
 def main(
@@ -191,10 +189,18 @@ def main(
     frequency: Annotated[
         list[int] | None, typer.Option(help="With --recorder: samples per second.")
     ] = None,
+    share: Annotated[
+        list[float] | None,
+        typer.Option(help="Compare recordings of this share of the work with exact ones."),
+    ] = None,
 ) -> None:
     """Measure precision and recall of findings."""
+    if share:
+        compare_ways([Way.of_share(each) for each in share], "findings-bursts", traces, write)
+        return
     if recorder is not None:
-        compare_recorders(recorder, frequency or [1000, 10_000], traces, write)
+        ways = [Way.of_samples(recorder, each) for each in frequency or [1000, 10_000]]
+        compare_ways(ways, f"findings-{recorder}", traces, write)
         return
     done = []
     by_machine: dict[str, list[Outcome]] = {}

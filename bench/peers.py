@@ -81,7 +81,9 @@ def numascape_run(
     total = int(per_structure["accesses"].sum())
     named = opened.structures.filter("named").select("structure")
     of_named = int(per_structure.join(named, on="structure", how="semi")["accesses"].sum())
-    return ObservedRun(cost, size_of(trace), total, of_named / max(1, total))
+    # Samples are shares, not numbers of accesses.
+    counted = None if recorder == "samples" else total
+    return ObservedRun(cost, size_of(trace), counted, of_named / max(1, total))
 
 
 def valgrind(tool: str, output: str, command: Sequence[str], folder: Path) -> Cost:
@@ -131,6 +133,8 @@ PEERS = (
          "the same, and lines from memory"),
     Peer("Numascape, compiled", partial(numascape_run, recorder="compiled"),
          "structures, pages, threads, lines", compiled=True),
+    Peer("Numascape, samples", partial(numascape_run, recorder="samples"),
+         "shares of structures, pages, threads"),
     Peer("Numascape, faults", partial(numascape_run, recorder="faults"), "first touches"),
     Peer("cachegrind", cachegrind, "source lines", "valgrind"),
     Peer("dhat", dhat, "allocations", "valgrind"),

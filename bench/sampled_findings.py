@@ -25,6 +25,29 @@ SWEEPS = 2000
 
 
 @dataclass(frozen=True)
+class Way:
+    """How programs are recorded with less than all accesses; `name` is that of a folder."""
+
+    name: str
+    title: str
+    options: tuple[str, ...]
+
+    @classmethod
+    def of_samples(cls, recorder: str, frequency: int) -> "Way":
+        """A recorder of samples."""
+        return cls(
+            f"{recorder}-{frequency}",
+            f"{recorder}, {frequency} samples in a second of CPU time",
+            ("--recorder", recorder, "--frequency", str(frequency)),
+        )
+
+    @classmethod
+    def of_share(cls, share: float) -> "Way":
+        """Bursts of this share of the work."""
+        return cls(f"share-{share:g}", f"--sample {share:g}", ("--sample", f"{share:g}"))
+
+
+@dataclass(frozen=True)
 class Compared:
     """The findings about a program: from exact counts, and from so many `samples`."""
 
@@ -56,21 +79,18 @@ class Compared:
         return self.exact - self.sampled - self.undecided
 
 
-def compare(
-    programs: Path, traces: Path, folder: Path, recorder: str, frequency: int
-) -> list[Compared]:
+def compare(programs: Path, traces: Path, folder: Path, way: Way) -> list[Compared]:
     """Record all programs of a folder with both recorders, and compare their findings.
 
     A program that cannot be recorded in the time that a recording may take is left out, and named.
     """
-    options = ["--recorder", recorder, "--frequency", str(frequency)]
-    exact, sampled = traces / "exact", traces / f"{recorder}-{frequency}"
+    exact, sampled = traces / "exact", traces / way.name
     exact.mkdir(parents=True, exist_ok=True)
     sampled.mkdir(exist_ok=True)
 
     def compared(source: Path) -> Compared | None:
         try:
-            by_samples = record(source, programs, sampled, options)
+            by_samples = record(source, programs, sampled, list(way.options))
             by_counts = record(source, programs, exact)
         except (RuntimeError, subprocess.TimeoutExpired) as failure:
             console.print(f"{source.name} is left out: {failure}", markup=False)
@@ -87,7 +107,7 @@ def compare(
         return [one for one in pool.map(compared, sources(folder)) if one is not None]
 
 
-def table_of_samples(results: Sequence[Compared], recorder: str, frequency: int) -> ResultTable:
+def table_of_samples(results: Sequence[Compared], way: Way) -> ResultTable:
     """How many findings are the same, wrong, said to be unknown, and missed, by samples."""
     rows = [
         _row(f"{low} samples or more" if low == BOUNDS[-1] else f"{low} to {high - 1} samples", own)
@@ -95,7 +115,7 @@ def table_of_samples(results: Sequence[Compared], recorder: str, frequency: int)
         if (own := [result for result in results if low <= result.samples < high])
     ]
     return ResultTable(
-        f"{recorder}, {frequency} samples in a second of CPU time",
+        way.title,
         [
             "programs with",
             "programs",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from behaviour.conftest import Native
-from behaviour.ways import ATTACH, ATTACHES, BINARY, COMPILED, FAULTS, PLAN, behave
+from behaviour.ways import ATTACH, ATTACHES, BINARY, BURSTS, COMPILED, FAULTS, PLAN, behave
 
 SUBJECTS = sorted(
     path.stem
@@ -30,7 +30,7 @@ LEFT_OUT = NEEDS_STORAGE | NEEDS_ADDRESSES | SEES_ATTACHING | REFUSES_ATTACHING
 FEWER_ATTACHES = {"first_faults": 1}
 CELLS = [
     (way, subject)
-    for way in (BINARY, FAULTS, PLAN, COMPILED, ATTACH)
+    for way in (BINARY, BURSTS, FAULTS, PLAN, COMPILED, ATTACH)
     for subject in SUBJECTS
     if (way, subject) not in LEFT_OUT
 ]

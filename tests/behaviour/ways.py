@@ -19,9 +19,10 @@ from integration.loaded_command import loaded, run_loaded
 from integration.totals import check_totals
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "numascape"
-NATIVE, BINARY, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
+NATIVE, BINARY, BURSTS, COMPILED, FAULTS, PLAN, ATTACH = WAYS = (
     "native",
     "binary",
+    "bursts",
     "compiled",
     "faults",
     "plan",
@@ -51,6 +52,9 @@ def wrapped(way: str, folder: Path, program: Sequence[str | Path]) -> list[str]:
     elif way == PLAN:
         (folder / "plan.toml").write_text(plan())
         command = [COMMAND, "run", "--plan", folder / "plan.toml", "--"]
+    elif way == BURSTS:
+        share = ["--sample", "0.3"]
+        command = [COMMAND, "record", "-q", *share, "-o", trace_in(folder), "--"]
     else:
         command = [COMMAND, "record", "-q", "--recorder", way, "-o", trace_in(folder), "--"]
     return [str(word) for word in [*command, *program]]

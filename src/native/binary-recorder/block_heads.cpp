@@ -225,6 +225,12 @@ const CountTable& end_sample(ThreadRecorder& recorder) {
 
 }  // namespace
 
+void stop_sampling(ThreadRecorder& recorder) {
+    if (recorder.sampling.weight != 0) {
+        end_sample(recorder);
+    }
+}
+
 void block_counter_ran_out(uint64_t argument, const void* info, ThreadRecorder* recorder,
                            const void*, uint64_t, const void*) {
     auto* page_counters = reinterpret_cast<PageCounter*>(argument);

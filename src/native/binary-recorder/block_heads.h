@@ -41,6 +41,9 @@ uint32_t special_site(uint32_t block, const BlockPlan& plan, uint32_t special);
 // The flags may be changed.
 void insert_block_head(const Emitter& emit, uint32_t block, reg_id_t table);
 
+// Ends the sample in progress, if there is one. Called between blocks.
+void stop_sampling(ThreadRecorder& recorder);
+
 // The code to which insert_block_head jumps calls this: kArgument = table, kInfo = block.
 void block_counter_ran_out(uint64_t table, const void* block, ThreadRecorder* recorder,
                            const void* registers, uint64_t second, const void* vector);

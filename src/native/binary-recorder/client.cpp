@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "address_limit.h"
+#include "bursts.h"
 #include "dr_api.h"
 #include "drmgr.h"
 #include "dynamorio_registers.h"
@@ -142,6 +143,9 @@ void thread_started(void* drcontext) {
     DR_ASSERT(recorder != nullptr && !os::failed(own_stack));
     drmgr_set_tls_field(drcontext, own_stack_index, own_stack);
     fill_slots(recorder, own_stack);
+    if (bursts() && of_the_process) {
+        start_bursts(*recorder);
+    }
     if (main_thread) {
         write_mappings(*recorder, os::ticks());
     }
@@ -204,6 +208,7 @@ void forked(void*) {
         dr_abort();
     }
     fill_line_slots(*recorder);
+    bursts_after_fork(*recorder);
     child_lock.reset();
     idle_children = nullptr;
     own_stacks.after_fork();
@@ -255,6 +260,7 @@ void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
     shard.flush_at_end(recorder);
     if (recorder != nullptr) {
         write_placement(*recorder, os::ticks());
+        shard.log_work_at_end(*recorder);
         write_process_end(shard, *recorder);
     }
     shard.stamp();
@@ -341,7 +347,11 @@ ThreadRecorder* self() {
 void start(int argc, const char* argv[]) {
     dr_set_client_name("Numascape", "the project's issue tracker");
     shard.grow_files_by(grow_shard_file);
-    if (!parse_options(argc, argv) || !open_first_shard_files(files) ||
+    const bool understood = parse_options(argc, argv);
+    if (bursts()) {
+        shard.count_bursts(kBurstGroups);
+    }
+    if (!understood || !open_first_shard_files(files) ||
         !shard.open(files.shard, files.tables, program_path(), "",
                     options.attached ? uint32_t{kShardAttached} : 0)) {
         dr_fprintf(STDERR, "numascape: cannot write a shard into %s\n", options.directory);
@@ -375,6 +385,7 @@ void start(int argc, const char* argv[]) {
     regions_init();
     large_frames_init();
     phases_init();
+    bursts_init();
     if (options.attached) {
         start_release_thread();
     }

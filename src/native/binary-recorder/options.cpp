@@ -11,6 +11,8 @@
 // -no-marks             the program's marks are no phases
 // -every NS             time slices of this many nanoseconds are the phases
 // -tables N             at most N tables of counters are used
+// -bursts N GAP         only bursts of N units of work are counted, one in each N + GAP units
+//                       (bursts.h)
 // -cache W S L          threads have caches of W ways and 2^S sets of 2^L bytes; lines from memory
 //                       are counted, too
 
@@ -22,7 +24,7 @@
 
 namespace numascape {
 
-ClientOptions options{{0}, true, true, false, true, true, 0, kMaxTables, {}};
+ClientOptions options{{0}, true, true, false, true, true, 0, kMaxTables, {}, 0, 0};
 
 namespace {
 
@@ -59,6 +61,9 @@ bool parse_options(int argc, const char* argv[]) {
             options.every_ns = number_of(argv[++i]);
         } else if (option == "-tables" && i + 1 < argc) {
             options.max_tables = static_cast<uint32_t>(number_of(argv[++i]));
+        } else if (option == "-bursts" && i + 2 < argc) {
+            options.burst_units = number_of(argv[++i]);
+            options.gap_units = number_of(argv[++i]);
         } else if (option == "-cache" && i + 3 < argc) {
             options.cache.ways = static_cast<uint32_t>(number_of(argv[++i]));
             options.cache.set_bits = static_cast<uint32_t>(number_of(argv[++i]));

@@ -28,13 +28,15 @@ namespace numascape {
 struct ClientOptions {
     char directory[1024];  // where shards go
     bool count_stack;
-    bool source_lines;    // record which instructions touch which structure
-    bool attached;        // the program was running before the recorder
-    bool regions;         // parallel regions are phases
-    bool marks;           // the program's marks are phases
-    uint64_t every_ns;    // time slices of this length are phases; 0 = no slices
-    uint32_t max_tables;  // see ShardWriter::limit_tables
-    CacheShape cache;     // also counts lines fetched from memory; no ways: no model
+    bool source_lines;     // record which instructions touch which structure
+    bool attached;         // the program was running before the recorder
+    bool regions;          // parallel regions are phases
+    bool marks;            // the program's marks are phases
+    uint64_t every_ns;     // time slices of this length are phases; 0 = no slices
+    uint32_t max_tables;   // see ShardWriter::limit_tables
+    CacheShape cache;      // also counts lines fetched from memory; no ways: no model
+    uint64_t burst_units;  // only bursts of this many units are counted; 0: everything is
+    uint64_t gap_units;    // ... one in each burst_units + gap_units
 };
 
 extern ClientOptions options;
@@ -64,6 +66,7 @@ enum class ThreadSlot : unsigned {
     kLineStates,    // LineState *, of all lines (shared_lines.h)
     kHasLine,       // LineUser of this thread
     kOwnsLine,
+    kUnits,    // how many units of work are left of a burst, or until the next one (bursts.h)
     kRepeats,  // how often an instruction that repeats itself is to run
     kSpilled,  // the program's values of the scratch registers, one word per role
     kCount = kSpilled + 5

@@ -130,6 +130,15 @@ Table instructions(InstructionColumns&& columns) {
     return out;
 }
 
+Table work(WorkColumns&& columns) {
+    Table out;
+    out.add("thread", std::move(columns.thread));
+    out.add("units", std::move(columns.units));
+    out.add("counted_units", std::move(columns.counted_units));
+    out.add("bursts", std::move(columns.bursts));
+    return out;
+}
+
 Table seen_lines(SeenLineColumns&& columns) {
     Table out;
     out.add("owner", std::move(columns.owner));

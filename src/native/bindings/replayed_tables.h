@@ -19,6 +19,7 @@ Table shares(ShareColumns&& columns);
 Table transfers(TransferColumns&& columns);
 Table kernel_accesses(KernelAccessColumns&& columns);
 Table instructions(InstructionColumns&& columns);
+Table work(WorkColumns&& columns);
 Table seen_lines(SeenLineColumns&& columns);
 Table seen_in_modules(SeenInModuleColumns&& columns);
 

@@ -40,6 +40,7 @@ nb::dict header(const ShardHeader& from) {
     out["last_ticks"] = from.last_ticks;
     out["last_ns"] = from.last_ns;
     out["threads"] = from.threads;
+    out["burst_groups"] = from.burst_groups;
     out["parent_shard"] = nb::bytes(from.parent_shard);
     out["program"] = nb::bytes(from.program);
     return out;
@@ -213,6 +214,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["transfers"] = nb::cast(transfers(std::move(result.transfers)));
     out["kernel_accesses"] = nb::cast(kernel_accesses(std::move(result.kernel_accesses)));
     out["instructions"] = nb::cast(instructions(std::move(result.instructions)));
+    out["work"] = nb::cast(work(std::move(result.work)));
     out["seen_lines"] = nb::cast(seen_lines(std::move(result.seen_lines)));
     out["seen_in_modules"] = nb::cast(seen_in_modules(std::move(result.seen_in_modules)));
     out["places"] = places(result.places);

@@ -137,6 +137,11 @@ struct InstructionColumns {
     std::vector<uint32_t> thread, phase;
     std::vector<uint64_t> instructions;
 };
+// How much work threads did, if only bursts are counted: see WorkRecord.
+struct WorkColumns {
+    std::vector<uint32_t> thread;
+    std::vector<uint64_t> units, counted_units, bursts;
+};
 // Cache lines that samples saw threads use, of pages that several threads use. `lines` has a bit
 // for each line of the page; if there is one, `bytes` has a bit for each of its bytes. `times`
 // estimates how often the thread did so, `alone` how often while no other thread of the process
@@ -250,6 +255,7 @@ struct Replay {
     TransferColumns transfers;
     KernelAccessColumns kernel_accesses;
     InstructionColumns instructions;
+    WorkColumns work;
     SeenLineColumns seen_lines;
     SeenInModuleColumns seen_in_modules;
     std::vector<PlaceRow> places;

@@ -20,6 +20,7 @@ void Replayer::apply_to_memory(const RecordView& record) {
             module_unload(record);
             break;
         case RecordType::kMap:
+            used_windows_.insert(record.as<MapRecord>().start >> kWindowBits);
             mappings_.map(record);
             break;
         case RecordType::kUnmap:
@@ -64,6 +65,9 @@ void Replayer::first_touch(const RecordView& record) {
     const auto& touch = record.as<FirstTouchRecord>();
     const uint32_t page = record.header->id;
     const bool writes = (record.header->flags & kTouchWrites) != 0;
+    if (of_bursts_ && (record.header->flags & kTouchedByKernel) == 0) {
+        return;  // bursts do not see all touches; page faults do
+    }
     Touch& known = touches_.at(page);
     const bool is_there = known.present && !known.forgotten;
     // In shared memory, the kernel places the page at the first read already.
@@ -87,6 +91,7 @@ void Replayer::module_load(const RecordView& record) {
     if (module.end <= module.start) {
         return;
     }
+    used_windows_.insert(module.start >> kWindowBits);
     const auto path = text_of(record.rest<ModuleRecord>());
     const uint32_t owner = owners_.load_module(module.start, module.end - module.start, path);
     out_.modules.push_back({std::string(path), module.start, module.end, module.load_bias, owner});

@@ -67,6 +67,7 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
         return at > 0 ? header.start_ticks + static_cast<uint64_t>(at) : header.start_ticks;
     };
     with_faults_ = !faults.empty();
+    of_bursts_ = header.burst_groups != 0;
     if (with_faults_) {
         mappings_.keep_ends();
     }
@@ -74,7 +75,10 @@ void Replayer::run(std::vector<RecordView> records, const std::vector<Fault>& fa
     auto fault = faults.begin();
     const auto apply_faults = [&](uint64_t before) {
         for (; fault != faults.end() && in_ticks(fault->time_ns) < before; ++fault) {
-            apply(*fault, in_ticks(fault->time_ns), in_ticks(fault->since_ns));
+            const std::optional<Fault> known = of_bursts_ ? fault_of_program(*fault) : *fault;
+            if (known) {
+                apply(*known, in_ticks(fault->time_ns), in_ticks(fault->since_ns));
+            }
         }
     };
     for (const RecordView& record : records) {
@@ -187,6 +191,17 @@ void Replayer::apply(const RecordView& record) {
                 static_cast<uint64_t>(executed.instructions);
             break;
         }
+        case RecordType::kPlacedCode:
+            placed_code_.place(record.as<PlacedCodeRecord>());
+            break;
+        case RecordType::kWork: {
+            const auto& work = record.as<WorkRecord>();
+            out_.work.thread.push_back(record.header->id);
+            out_.work.units.push_back(work.units);
+            out_.work.counted_units.push_back(work.counted_units);
+            out_.work.bursts.push_back(work.bursts);
+            break;
+        }
         case RecordType::kSample:
             pending_.add_sample(record.as<SampleRecord>(), record.header->id);
             break;
@@ -230,6 +245,23 @@ void Replayer::count_blocks_of_code(const RecordView& record) {
     for (uint32_t i = 0; i < counts.counters; ++i) {
         sites_.add_counter(entries[i].number, counts.phase, entries[i].words);
     }
+}
+
+// The log also has the faults of the recorder, on its own memory.
+std::optional<Fault> Replayer::fault_of_program(Fault fault) const {
+    const uint32_t page = window_page(fault.address);
+    const bool is_known =
+        owners_.mapping_at(page) || owners_.module_path(page) || owners_.sole(page);
+    if (!is_known || !used_windows_.contains(fault.address >> kWindowBits)) {
+        return std::nullopt;
+    }
+    if (const auto pc = placed_code_.in_program(fault.pc)) {
+        fault.pc = *pc;
+        return fault;
+    }
+    // Otherwise, the recorder reads code before it is executed.
+    const bool by_kernel = fault.pc >> 47 != 0;
+    return by_kernel ? std::optional(fault) : std::nullopt;
 }
 
 void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "owner_counts.h"
 #include "page_owners.h"
 #include "pending_accesses.h"
+#include "placed_code.h"
 #include "replay.h"
 #include "replayed_mappings.h"
 #include "replayed_threads.h"
@@ -57,6 +59,7 @@ class Replayer {
     void apply_to_memory(const RecordView& record);
     void apply(const Fault& fault, uint64_t time, uint64_t since);
     void count_pages(const RecordView& record);
+    std::optional<Fault> fault_of_program(Fault fault) const;
     void count_blocks_of_code(const RecordView& record);
     void add_instructions();
     void thread_start(const RecordView& record);
@@ -86,6 +89,9 @@ class Replayer {
     PendingAccesses pending_;
     ReplayedMappings mappings_;
     bool with_faults_ = false;
+    bool of_bursts_ = false;  // only bursts were counted
+    PlacedCode placed_code_;
+    std::set<uint64_t> used_windows_;  // of 2^40 bytes, where the program has mappings
     // By thread and phase; modulo 2^64, see InstructionsRecord.
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> instructions_;
     uint32_t phase_ = 0;  // of all threads, at this time of the replay

@@ -137,11 +137,21 @@ void ShardWriter::switch_phase(ThreadRecorder& self, uint32_t phase) {
     phase_used_[phase] = ++switches_;
     current_phase_ = phase;
     for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
-        CountTable* table = table_for(self, *thread, phase);
+        CountTable* table = table_for(self, *thread, phase + thread->bursts.group);
         if (table != nullptr) {
             flush_pending(*thread, thread == &self);
             put_in_force(*thread, *table);
         }
+    }
+}
+
+void ShardWriter::choose_group(ThreadRecorder& self, uint32_t group) {
+    SpinGuard guard(registry_lock_);
+    CountTable* table = table_for(self, self, current_phase_ + group);
+    if (table != nullptr) {
+        self.bursts.group = group;
+        flush_pending(self, true);
+        put_in_force(self, *table);
     }
 }
 
@@ -150,19 +160,19 @@ bool ShardWriter::evict_oldest_phase(ThreadRecorder& self) {
     const CountTable* oldest = nullptr;
     for (uint32_t i = 0; i < header_->tables; ++i) {
         const CountTable& table = tables_[i];
-        if (table.thread != nullptr && table.phase != current_phase_ && !in_force(table) &&
-            (oldest == nullptr || phase_used_[table.phase] < phase_used_[oldest->phase])) {
+        if (table.thread != nullptr && phase_of(table) != current_phase_ && !in_force(table) &&
+            (oldest == nullptr || phase_used_[phase_of(table)] < phase_used_[phase_of(*oldest)])) {
             oldest = &table;
         }
     }
     if (oldest == nullptr) {
         return false;
     }
-    const uint32_t phase = oldest->phase;
+    const uint32_t phase = phase_of(*oldest);
     const uint64_t time = os::ticks();
     for (uint32_t i = 0; i < header_->tables; ++i) {
         CountTable& table = tables_[i];
-        if (table.thread != nullptr && table.phase == phase && !in_force(table)) {
+        if (table.thread != nullptr && phase_of(table) == phase && !in_force(table)) {
             flush_table(self, table, time);
             release_table(self, table);
         }
@@ -294,7 +304,7 @@ void ShardWriter::keep_only_table_of(ThreadRecorder& self) {
         tables_[0] = kept;
         tables_[0].lines = nullptr;
         tables_[0].instructions = 0;
-        current_phase_ = kept.phase;
+        current_phase_ = phase_of(kept);
         self.current.store(&tables_[0], std::memory_order_relaxed);
     }
 }

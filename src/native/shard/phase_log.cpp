@@ -69,13 +69,13 @@ uint32_t PhaseLog::find(const PhaseIdentity& identity) {
         at = (at + 1) % kPlaces;
     }
     if (places_[at] == 0) {
-        if (count_ == kFurtherPhases) {
-            return kFurtherPhases;
+        if (count_ == further()) {
+            return further();
         }
         places_[at] = static_cast<uint16_t>(add(identity, key));
     }
     const uint32_t phase = places_[at];
-    return shard_.evictions(phase) < kMaxEvictions ? phase : kFurtherPhases;
+    return shard_.evictions(phase * step()) < kMaxEvictions ? phase : further();
 }
 
 uint32_t PhaseLog::add(const PhaseIdentity& identity, uint64_t key) {
@@ -92,7 +92,7 @@ PhaseRecord* PhaseLog::write(const PhaseIdentity& identity, uint32_t phase) {
     }
     const bool fresh = writer_->chunk == nullptr;
     auto* record = static_cast<PhaseRecord*>(shard_.append(
-        *writer_, RecordType::kPhase, phase, bytes, static_cast<uint8_t>(identity.kind)));
+        *writer_, RecordType::kPhase, phase * step(), bytes, static_cast<uint8_t>(identity.kind)));
     if (fresh && chunk_count_ < kMaxChunks) {
         chunks_[chunk_count_++] = writer_->chunk;
     }
@@ -109,7 +109,8 @@ PhaseRecord* PhaseLog::write(const PhaseIdentity& identity, uint32_t phase) {
     return record;
 }
 
-// Phase 0 and kFurtherPhases are described when they are first needed; after a fork all others too.
+// Phase 0 and the further ones are described when they are first needed; after a fork all others
+// too.
 PhaseRecord* PhaseLog::record_of(uint32_t phase) {
     Phase& known = phases_[phase];
     if (known.record == nullptr) {
@@ -132,7 +133,7 @@ PhaseRecord* PhaseLog::record_of(uint32_t phase) {
 
 void PhaseLog::begin(ThreadRecorder& by, uint32_t phase) {
     const uint64_t time = os::ticks();
-    const uint32_t before = shard_.current_phase();
+    const uint32_t before = shard_.current_phase() / step();
     PhaseRecord* record = record_of(phase);
     record->time = record->repetitions == 0 ? time : record->time;
     record->repetitions += 1;
@@ -142,7 +143,7 @@ void PhaseLog::begin(ThreadRecorder& by, uint32_t phase) {
     }
     ended->end = time;
     if (before != phase) {
-        shard_.switch_phase(by, phase);
+        shard_.switch_phase(by, phase * step());
     }
     log_switch(by, phase, time);
 }
@@ -160,7 +161,7 @@ void PhaseLog::log_switch(ThreadRecorder& by, uint32_t phase, uint64_t time) {
     ++logged_;
     last_logged_ = time;
     auto* record = static_cast<PhaseSwitchRecord*>(
-        shard_.append(by, RecordType::kPhaseSwitch, phase, sizeof(PhaseSwitchRecord)));
+        shard_.append(by, RecordType::kPhaseSwitch, phase * step(), sizeof(PhaseSwitchRecord)));
     record->time = time;
     shard_.commit(by, record);
 }
@@ -170,10 +171,10 @@ void PhaseLog::after_fork(ThreadRecorder& self) {
     for (uint32_t phase = 0; phase < count_; ++phase) {
         phases_[phase].record = nullptr;
     }
-    phases_[kFurtherPhases].record = nullptr;
+    phases_[further()].record = nullptr;
     writer_->chunk = nullptr;
     logged_ = interval_ = 0;
-    const uint32_t phase = shard_.current_phase();
+    const uint32_t phase = shard_.current_phase() / step();
     if (phase != 0) {
         PhaseRecord* record = record_of(phase);
         record->repetitions = 1;

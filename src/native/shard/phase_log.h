@@ -25,8 +25,8 @@ class PhaseLog {
     constexpr explicit PhaseLog(ShardWriter& shard) : shard_(shard) {}
     // Allocates its memory; false if there is none.
     bool open();
-    // The phase's number; kFurtherPhases if there are too many phases, or if the counters of this
-    // phase were written to the log too often.
+    // The phase's number; that of the further ones if there are too many phases, or if the counters
+    // of this phase were written to the log too often.
     uint32_t find(const PhaseIdentity& identity);
     // The phase begins (again), and the current one ends.
     void begin(ThreadRecorder& by, uint32_t phase);
@@ -46,6 +46,11 @@ class PhaseLog {
     bool same(const Phase& phase, const PhaseIdentity& identity, uint64_t key) const;
     PhaseRecord* record_of(uint32_t phase);
     void log_switch(ThreadRecorder& by, uint32_t phase, uint64_t time);
+
+    // Here, phases are numbered one by one; the shard has other numbers
+    // (ShardHeader::burst_groups).
+    uint32_t step() const { return shard_.phase_step(); }
+    uint32_t further() const { return kMaxPhases / step() - 1; }
 
     static constexpr uint32_t kPlaces = 2 * kMaxPhases;  // open addressing
     static constexpr uint32_t kMaxChunks = 1024;

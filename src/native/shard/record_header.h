@@ -43,8 +43,10 @@ enum class RecordType : uint8_t {
     kKernelAccess,
     kThreadPointer,
     kInstructions,
+    kWork,
+    kPlacedCode,
 };
-inline constexpr RecordType kLastRecordType = RecordType::kInstructions;
+inline constexpr RecordType kLastRecordType = RecordType::kPlacedCode;
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
 struct RecordHeader {

@@ -75,6 +75,11 @@ bool instructions_agree(const RecordView& record, uint32_t threads) {
     return record.header->id < threads && record.as<InstructionsRecord>().phase < kMaxPhases;
 }
 
+bool work_agrees(const RecordView& record, uint32_t threads) {
+    const auto& work = record.as<WorkRecord>();
+    return record.header->id < threads && work.counted_units <= work.units;
+}
+
 bool placement_agrees(const RecordView& record, uint32_t) {
     const auto& placement = record.as<PlacementRecord>();
     return pages_fit(placement.first_page, placement.pages) &&
@@ -155,6 +160,8 @@ constexpr std::array kForms = {
     form<KernelAccessRecord>(RecordType::kKernelAccess, kernel_access_agrees),
     form<ThreadPointerRecord>(RecordType::kThreadPointer, id_is_thread),
     form<InstructionsRecord>(RecordType::kInstructions, instructions_agree),
+    form<WorkRecord>(RecordType::kWork, work_agrees),
+    form<PlacedCodeRecord>(RecordType::kPlacedCode),
 };
 
 constexpr size_t number_of(RecordType type) {

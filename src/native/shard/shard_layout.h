@@ -11,7 +11,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 12;
+inline constexpr uint32_t kShardVersion = 13;
 
 inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
 inline constexpr uint32_t kCounters = 1 << 22;
@@ -32,7 +32,7 @@ enum ShardFlags : uint32_t {
     kShardReplaced = 16,         // the process called exec; its new image has a shard of its own
     kShardAttached = 32,         // recording began during the run: earlier events are unknown
     kShardChildrenLost = 64,     // a forked process could not write its shard
-    kShardPhasesFolded = 128,    // some phases are counted together, as kFurtherPhases
+    kShardPhasesFolded = 128,    // some phases are counted together, as the last one
     kShardBlocksLost = 256,      // more basic blocks than kCounters: the others have no lines
     kShardCallsForbidden = 512,  // the process forbade system calls (seccomp): only counts follow
     kShardStacksCut = 1024,      // some call stacks were not distinguished: see call_stack_log.h
@@ -53,7 +53,9 @@ struct ShardHeader {
     uint32_t chunks;   // chunks handed out so far
     uint32_t threads;  // threads seen so far; thread ids are 0 .. threads - 1
     uint32_t tables;   // tables ever used: 0 .. tables - 1
-    uint32_t reserved;
+    // 0: all accesses are counted. Otherwise only those in bursts (binary-recorder/bursts.h): each
+    // phase has so many numbers, one for each group of bursts, and its own is the first of them.
+    uint32_t burst_groups;
     char parent_shard[64];  // file name of the shard forked from, or ""
     char program[1024];     // path of the executable
 };

@@ -108,6 +108,7 @@ ThreadRecorder* ShardWriter::start_thread(uint64_t stack_start, uint64_t stack_e
         self->thread = header_->threads++;
         CountTable* table =
             self->granules != nullptr ? table_for(*self, *self, current_phase_) : nullptr;
+        self->bursts = {};
         if (table != nullptr) {
             self->current.store(table, std::memory_order_relaxed);
             self->next = threads_;
@@ -168,6 +169,7 @@ void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
             tables_[i - 1].granules->clear();
         }
     }
+    write_work(*self, *self);
     note_end(*self, *self, name, kThreadEnds);
     {
         SpinGuard guard(registry_lock_);
@@ -176,6 +178,32 @@ void ShardWriter::end_thread(ThreadRecorder* self, const char* name) {
         }
     }
     keep_recorder(self);
+}
+
+void ShardWriter::write_work(ThreadRecorder& self, const ThreadRecorder& of) {
+    const BurstState& state = of.bursts;
+    if (state.left == nullptr) {
+        return;
+    }
+    const int64_t left = std::atomic_ref(*const_cast<int64_t*>(state.left)).load();
+    const uint64_t done = left < 0 ? state.length : state.length - static_cast<uint64_t>(left);
+    auto* record =
+        static_cast<WorkRecord*>(append(self, RecordType::kWork, of.thread, sizeof(WorkRecord)));
+    record->units = state.units + done;
+    record->counted_units = state.counted_units + (state.counting ? done : 0);
+    record->bursts = state.bursts;
+    commit(self, record);
+}
+
+void ShardWriter::log_work_at_end(ThreadRecorder& self) {
+    constexpr uint32_t kAttempts = 1000;  // another thread may have been stopped with the lock
+    if (burst_groups_ == 0 || !registry_lock_.lock_within(kAttempts)) {
+        return;
+    }
+    for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
+        write_work(self, *thread);
+    }
+    registry_lock_.unlock();
 }
 
 ThreadRecorder* ShardWriter::start_writer() {

@@ -34,6 +34,7 @@ bool ShardWriter::open(int shard_file, int tables_file, const char* program, con
     auto* header = static_cast<ShardHeader*>(mapped);
     header->version = kShardVersion;
     header->flags = flags;
+    header->burst_groups = burst_groups_;
     header->pid = os::process_id();
     header->parent_pid = os::parent_process_id();
     os::find_forbidden_ticks();

@@ -70,6 +70,21 @@ struct KernelAccessLog {
     uint32_t parts;      // since the last recorded one; see kLoggedPerShift
 };
 
+// The share of a thread's work that is counted; see binary-recorder/bursts.h. Numbers are in units
+// of work.
+struct BurstState {
+    const int64_t* left;     // of the present burst or gap; null: everything is counted
+    uint64_t units;          // before the present burst or gap
+    uint64_t counted_units;  // of these, in bursts
+    uint64_t length;         // of the present burst or gap
+    uint64_t random;
+    uint64_t offset;        // of the next burst, or of the last one, in its period
+    uint64_t first_length;  // of a burst in which the thread begins; otherwise 0
+    uint64_t bursts;
+    uint32_t group;  // of the last burst
+    bool counting;   // in a burst
+};
+
 struct ThreadRecorder {
     std::atomic<CountTable*> current;  // where it counts now; null: not counted (kShardThreadsLost)
     const void**
@@ -91,6 +106,7 @@ struct ThreadRecorder {
     Sampling sampling;
     TransferLog transfers;
     KernelAccessLog kernel_accesses;
+    BurstState bursts;
     uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
 };
 static_assert(kMaxTables <= 0xffff);
@@ -111,6 +127,16 @@ class ShardWriter {
     // file grows within the limit of the process.
     using GrowFile = long (*)(int file, uint64_t bytes);
     void grow_files_by(GrowFile grow) { grow_file_ = grow; }
+
+    // Only bursts are counted, in so many groups (a power of two). Called before `open`.
+    void count_bursts(uint32_t groups) { burst_groups_ = groups; }
+    uint32_t burst_groups() const { return burst_groups_; }
+    // The distance between the numbers of two phases: see ShardHeader::burst_groups.
+    uint32_t phase_step() const { return burst_groups_ == 0 ? 1 : burst_groups_; }
+    // The thread counts for this group of bursts from now on.
+    void choose_group(ThreadRecorder& self, uint32_t group);
+    // Writes how much work all threads did that have not ended.
+    void log_work_at_end(ThreadRecorder& self);
 
     // Threads that start from now on have a modelled cache.
     void model_caches(const CacheShape& shape) {
@@ -302,6 +328,10 @@ class ShardWriter {
     void note_instructions(uint32_t block, uint16_t instructions);
     uint64_t instructions_in(const CountTable& table) const;
     void write_instructions(ThreadRecorder& self, const CountTable& table, uint64_t instructions);
+    void write_work(ThreadRecorder& self, const ThreadRecorder& of);
+    uint32_t phase_of(const CountTable& table) const {
+        return table.phase - table.phase % phase_step();
+    }
 
     void note_transfer(ThreadRecorder& self, const Transfer& transfer);
     void note_kernel_access(ThreadRecorder& self, const KernelAccessRecord& access);
@@ -338,6 +368,7 @@ class ShardWriter {
     SharedLines shared_lines_;
     bool wide_vectors_ = false;
     uint32_t current_phase_ = 0;
+    uint32_t burst_groups_ = 0;
     uint32_t first_free_ = 0;  // all tables before it are in use
     uint32_t max_tables_ = kMaxTables;
     bool counts_nothing_ = false;

@@ -51,9 +51,8 @@ enum class PhaseKind : uint8_t {
     kRegion,     // a parallel region, by its outlined function
     kMark,       // set by the program, by its name
     kTimeSlice,  // [place, caller) in ns since the session began
-    kFurther,    // phase kFurtherPhases, for all that have no number of their own
+    kFurther,    // the last phase, for all that have no number of their own
 };
-inline constexpr uint32_t kFurtherPhases = kMaxPhases - 1;
 
 // Written when the phase first begins; `end` and `repetitions` are kept up to date in place. Absent
 // when a process has no phases: then everything is counted as phase 0. Followed by the name (marks
@@ -73,6 +72,25 @@ struct PhaseRecord {
 struct PhaseSwitchRecord {
     RecordHeader header;  // id = phase
     uint64_t time;
+};
+
+// A block of the program's code is at [start, start + bytes) in the code cache from now on. Page
+// faults have such addresses.
+struct PlacedCodeRecord {
+    RecordHeader header;
+    uint64_t time;
+    uint64_t start;
+    uint64_t bytes;
+    uint64_t pc;  // of the block in the program
+};
+
+// How much work the thread did, if only bursts are counted, and how much of it they saw. In units
+// of work (binary-recorder/work_units.h).
+struct WorkRecord {
+    RecordHeader header;  // id = the thread
+    uint64_t units;
+    uint64_t counted_units;
+    uint64_t bursts;
 };
 
 }  // namespace numascape

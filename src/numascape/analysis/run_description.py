@@ -7,7 +7,12 @@ import shlex
 
 from numascape.analysis.name_shares import NameShares, name_shares
 from numascape.quantities import count_text, counted, share_text
-from numascape.trace.counting import samples_are_faults, sampling_error
+from numascape.trace.counting import (
+    counted_share,
+    run_error,
+    samples_are_faults,
+    sampling_error,
+)
 from numascape.trace.info import Times, TraceInfo
 from numascape.trace.trace import Trace
 
@@ -65,7 +70,11 @@ def _describe_counts(trace: Trace, names: NameShares) -> str:
             "shares are estimates, within "
             f"{share_text(sampling_error(recorder, samples))} of the run's"
         )
+    estimated = ""
+    if (share := counted_share(trace)) < 1.0:
+        within = share_text(run_error(trace))
+        estimated = f" (estimated from {share_text(share)} of the work, within {within})"
     return (
         f"{threads} made {count_text(totals.reads)} reads and {count_text(totals.writes)} writes "
-        f"on {pages}; {names.text()}"
+        f"on {pages}{estimated}; {names.text()}"
     )

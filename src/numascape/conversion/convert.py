@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.conversion import kernel_accesses, seen_lines, transfers
+from numascape.conversion.bursts import burst_groups, estimated
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
@@ -55,7 +56,9 @@ def convert(session: Session) -> Converted:
     if not paths:
         raise NumascapeError(f"{session.folder} has no shards: nothing was recorded")
     cache = symbol_cache()
-    shards = read_shards(paths, cache)
+    shards = [
+        estimated(shard, session.options.sample or 1.0) for shard in read_shards(paths, cache)
+    ]
     begin = min(shard.header["start_ns"] for shard in shards)
     firsts = accumulate((len(shard.threads) for shard in shards), initial=0)
     members = [
@@ -158,6 +161,10 @@ def _assemble(
             renumbered(with_phases(part.seen_lines, part)) for part in parts
         ),
     }
+    if session.options.sample is not None:
+        tables["burst_groups"] = burst_groups(
+            renumbered(part.burst_groups) for part in parts if part.burst_groups is not None
+        )
     if session.options.traffic:
         tables["transfers"] = transfers.sum_transfers(
             renumbered(with_phases(part.transfers, part)) for part in parts

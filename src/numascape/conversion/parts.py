@@ -37,7 +37,8 @@ class ProcessTables:
 
     `extents`: structure, instance, address, size, pages, object, object_page.
 
-    Each process has its own phase numbers, as in `phases`.
+    Each process has its own phase numbers, as in `phases`. `burst_groups` is None unless only
+    bursts were counted.
     """
 
     processes: tuple[int, ...]
@@ -48,6 +49,7 @@ class ProcessTables:
     transfers: pl.DataFrame
     kernel_accesses: pl.DataFrame
     seen_lines: pl.DataFrame
+    burst_groups: pl.DataFrame | None
     extents: pl.DataFrame
     phases: dict[int, ProcessPhases]
 
@@ -144,6 +146,7 @@ def convert_group(
         transfer_table(group, owners, (pages, variables), owned.ranks, names.lines),
         kernel_access_table(group, owners, (pages, variables), owned.ranks),
         seen_line_table(group, owners, (pages, variables), owned.ranks),
+        _burst_groups(owned),
         owned.extents(),
         {
             member.process: process_phases(member.shard, names, group.begin)
@@ -161,6 +164,22 @@ def _accesses(owned: _Owned, session: Session) -> pl.DataFrame:
     accesses = owned.located(known, ["thread", "phase", *counted], divided=True)
     accesses = sum_of_each(accesses, [*PLACE, "thread", "phase"], counted)
     return accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
+
+
+def _burst_groups(owned: _Owned) -> pl.DataFrame | None:
+    """The accesses of each group of bursts: structure, thread, burst_group, reads, writes."""
+    counts = owned.group.counts
+    if "burst_group" not in counts.columns:
+        return None
+    # Accesses are divided among variables in each phase by itself. Here, groups take this place.
+    place, counted = ["owner", "page", "thread", "phase"], ["reads", "writes"]
+    scaled = ((pl.col(name) * pl.col("group_scale")).round().cast(pl.UInt64) for name in counted)
+    by_group = counts.with_columns(scaled).with_columns(phase="burst_group")
+    by_group = by_group.select(*place, *counted)
+    known = sum_of_each(by_group, place, counted).select(*place, *counted)
+    located = owned.located(known, ["thread", "phase", *counted], divided=True)
+    key = ["structure", "thread", "phase"]
+    return located.group_by(key).agg(pl.col(counted).sum()).rename({"phase": "burst_group"})
 
 
 def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:

@@ -48,6 +48,7 @@ _TABLES = (
     "transfers",
     "kernel_accesses",
     "instructions",
+    "work",
     "seen_lines",
     "seen_in_modules",
 )
@@ -118,6 +119,7 @@ class Shard:
     - `samples`: site, phase, owner, page (only of modules), weight, whole
     - `shared_samples`: site, phase, group, weight
     - `shares`: group, owner, share: the owners that share the samples of a group
+    - `work`: thread, units, counted_units, bursts; empty unless only bursts were counted
     - `transfers`, `kernel_accesses`, `seen_lines`, `seen_in_modules`: src/native/replay/replay.h
 
     `switches` are (phase, time) in order of time. `places` has function, file and line for each pc

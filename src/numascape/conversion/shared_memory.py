@@ -57,10 +57,21 @@ def join(
     for name in ("transfers", "kernel_accesses", "seen_lines"):
         if name in tables:
             joined[name] = _moved(tables[name], moves)
+    if "burst_groups" in tables:
+        joined["burst_groups"] = _groups(tables["burst_groups"], moves)
     joined["source_lines"] = _lines(tables["source_lines"], tables["structures"], moves)
     joined["instances"] = _first_instances(tables["instances"], moves)
     structures = _structures(tables["structures"], joined, moves, mapped_shared=mapped_shared)
     return _renumbered(joined, structures)
+
+
+def _groups(groups: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
+    """The groups of bursts with the structures that others were joined to."""
+    names = moves.select("structure", "to_structure").unique("structure")
+    joined = groups.join(names, on="structure", how="left", maintain_order="left")
+    joined = joined.with_columns(structure=pl.coalesce("to_structure", "structure"))
+    key = ["structure", "thread", "group"]
+    return joined.group_by(key).agg(pl.col("reads", "writes").sum()).sort(key)
 
 
 def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:

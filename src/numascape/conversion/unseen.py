@@ -199,6 +199,13 @@ def not_seen(
             sentences += unseen_of_page_faults(samples, lost)
         else:
             sentences += unseen_of_samples(samples, lost)
+    if any(shard.header["burst_groups"] for shard in shards) and not any(
+        shard.tables["touches"].height for shard in shards
+    ):
+        sentences.append(
+            "First touches: bursts see few of them, and page faults could not be recorded. The "
+            "kernel must permit this: see `numascape record --recorder faults`."
+        )
     if recorder == "faults":
         counted = max((shard.hinting_counted for shard in shards), default=0)
         lost = max((shard.lost_faults for shard in shards), default=0)

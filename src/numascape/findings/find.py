@@ -55,6 +55,8 @@ from numascape.quantities import share_of
 from numascape.trace import Trace
 from numascape.trace.counting import (
     FEWEST_SAMPLES,
+    counted_share,
+    estimate_errors,
     knows_threads,
     knows_touches,
     only_touches,
@@ -138,11 +140,24 @@ def findings_of(run: Run, *, gains: bool = True) -> list[Finding]:
 def _with_error(run: Run, finding: Finding) -> Finding:
     """The finding with the error of its shares, if its structure's accesses were sampled."""
     subject = None if finding.structure is None else run.subject(finding.structure)
+    if subject is not None and counted_share(run.trace) < 1.0:
+        return _with_error_of_bursts(run, finding, subject.structure)
     if subject is None or subject.judged is None or finding.kind is Kind.TOO_FEW_SAMPLES:
         return finding
     error = max(structure_error(run.trace, subject.structure), subject.judged.error)
     stated = Evidence("largest error of a share, from samples (95 %)", error, "share")
     sure = finding.confidence * MAX_SAMPLED_CONFIDENCE
+    return replace(finding, evidence=(*finding.evidence, stated), confidence=sure)
+
+
+def _with_error_of_bursts(run: Run, finding: Finding, structure: int) -> Finding:
+    """The finding with the error of the structure's accesses, of which only bursts were counted."""
+    errors = estimate_errors(run.trace, ["structure"]).filter(pl.col("structure") == structure)
+    if errors.is_empty():
+        return finding
+    error = float(errors["error"][0] / max(1.0, errors["accesses"][0]))
+    stated = Evidence("error of its accesses, from bursts (95 %)", error, "share")
+    sure = finding.confidence * max(0.0, 1.0 - error)
     return replace(finding, evidence=(*finding.evidence, stated), confidence=sure)
 
 

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from typing import Final
+
 from numascape.errors import NumascapeError
 from numascape.installation import installed_file
 from numascape.recorders.running import run_command, why_not_started
@@ -13,6 +17,12 @@ from numascape.recorders.shard_files import (
 )
 from numascape.recording.options import RecordOptions
 from numascape.recording.session import Ended, Session
+
+BURST_UNITS: Final = 1000
+"""The length of a burst in units of work, so that entering and leaving it costs little."""
+
+_PAGE_FAULTS: Final = "1:2:0:0:0:1:0:0:0"
+"""Each page fault, in the words of numascape-faults: a software event of the kernel, each one."""
 
 
 def client_options(options: RecordOptions) -> str:
@@ -26,11 +36,26 @@ def client_options(options: RecordOptions) -> str:
         words.append("-no-marks")
     if options.every is not None:
         words.append(f"-every {round(options.every * 1e9)}")
+    if options.sample is not None:
+        gap = round(BURST_UNITS * (1 - options.sample) / options.sample)
+        words.append(f"-bursts {BURST_UNITS} {gap}")
     if options.cache is not None:
         cache = options.cache
         bits = [(number.bit_length() - 1) for number in (cache.sets, cache.line_bytes)]
         words.append(f"-cache {cache.ways} {bits[0]} {bits[1]}")
     return " ".join(words)
+
+
+def _with_page_faults(session: Session) -> list[str]:
+    """The words before a command whose page faults are recorded; none if this is not permitted.
+
+    Bursts do not see the first touch of most pages, but page faults show it.
+    """
+    helper = str(installed_file("_recorder/numascape-faults"))
+    permitted = subprocess.run(
+        [helper, "--try", str(os.getpid()), _PAGE_FAULTS], check=False, capture_output=True
+    )
+    return [helper, str(session.folder), "--faults", "--"] if permitted.returncode == 0 else []
 
 
 def run(session: Session) -> Ended:
@@ -43,6 +68,7 @@ def run(session: Session) -> Ended:
     refuse_small_address_space()
     with ShardFilesServer(session.folder) as files:
         command = [
+            *(_with_page_faults(session) if session.options.sample is not None else ()),
             str(home / "numascape-launch"),
             str(home),
             str(session.folder),

@@ -180,6 +180,8 @@ def _choose(request: RecordRequest, program: list[str]) -> tuple[RecorderName, s
         if asked == "compiled":
             raise NumascapeError("the compiled recorder cannot attach to a process")
         return "binary", "only it can attach"
+    if request.options.sample is not None:
+        return "binary", "only it counts a share of the work"
     if request.options.traffic:
         return "binary", "only it counts memory traffic"
     if asked == "damon":

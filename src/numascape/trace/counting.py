@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.errors import NumascapeError
+from numascape.trace.format import BURST_GROUPS
 from numascape.trace.info import PAGE_FAULTS, Counts, Recorder
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 from numascape.trace.trace import Trace
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 _SIGMAS = 1.96
 """Standard deviations around the mean that contain 95 % of all samplings."""
+
+_T_OF_GROUPS = 2.365
+"""The same for Student's distribution with 7 degrees of freedom, for 8 groups of bursts."""
 
 _MOMENT_NS = 50_000_000
 FEWEST_SAMPLES = 50
@@ -47,6 +52,40 @@ def structure_error(trace: Trace, structure: int) -> float:
     bursts = trace.info.recorder.moments > 0
     counted = max(samples, default=0) if bursts else sum(samples)
     return sampling_error(trace.info.recorder, counted)
+
+
+def counted_share(trace: Trace) -> float:
+    """The share of the work that was counted, in bursts; 1 if all of it was."""
+    share = trace.info.recorder.options.get("sample")
+    return share if isinstance(share, float) and 0 < share < 1 else 1.0
+
+
+def estimate_errors(trace: Trace, by: Sequence[str]) -> pl.DataFrame:
+    """The estimated accesses of a run of which only bursts were counted, and their errors.
+
+    One row for each combination of the columns `by` of the table `burst_groups` (structure,
+    thread); none: one row for all. `accesses` is the estimate, and `error` the half of its
+    confidence interval of 95 %. The method is that of random groups (K. M. Wolter, Introduction to
+    Variance Estimation, 2007): each group of bursts alone gives an estimate, and these differ by
+    chance.
+    """
+    sums = trace.burst_groups.group_by(*by, "group").agg(
+        accesses=(pl.col("reads").sum() + pl.col("writes").sum()).cast(pl.Float64)
+    )
+    accesses = pl.col("accesses")
+    # A group without a row has no accesses.
+    squares = (accesses**2).sum() - accesses.sum() ** 2 / BURST_GROUPS
+    deviation = (BURST_GROUPS * squares / (BURST_GROUPS - 1) * (1 - counted_share(trace))).sqrt()
+    parts = {"accesses": accesses.sum(), "error": deviation * _T_OF_GROUPS}
+    return sums.group_by(by).agg(**parts).sort(by) if by else sums.select(**parts)
+
+
+def run_error(trace: Trace) -> float:
+    """The error of the number of all accesses, as a share of it; 0 if all were counted."""
+    if counted_share(trace) == 1.0:
+        return 0.0
+    accesses, error = estimate_errors(trace, []).row(0)
+    return float(error / accesses) if accesses else 1.0
 
 
 def count_moments(times_ns: pl.Series) -> int:

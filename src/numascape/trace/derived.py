@@ -83,6 +83,11 @@ class DerivedTrace(Trace):
         return self.whole.instructions
 
     @property
+    def burst_groups(self) -> pl.DataFrame:
+        """The accesses of each group of bursts."""
+        return self.whole.burst_groups
+
+    @property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use."""
         return self.whole.seen_lines

@@ -15,6 +15,8 @@ PAGE_BYTES: Final = 4096
 LINE_BYTES: Final = 64
 """Bytes of a cache line in all tables, whatever lines the processor has."""
 PAGE_LINES: Final = PAGE_BYTES // LINE_BYTES
+BURST_GROUPS: Final = 8
+"""The groups of bursts of the table `burst_groups`, if only bursts were counted."""
 REQUIRED: Final = ("structures", "accesses", "first_touch", "threads", "placement", "phases")
 """The tables that every trace has."""
 FORMER_NAMES: Final = {"source_lines": "lines", "data_sources": "sources"}

@@ -70,6 +70,11 @@ class TraceOfPhase(Trace):
         """How many instructions each thread executed in the phase."""
         return self.whole.instructions.filter(pl.col("phase") == self.phase)
 
+    @property
+    def burst_groups(self) -> pl.DataFrame:
+        """The accesses of each group of bursts in the whole run: phases have none of their own."""
+        return self.whole.burst_groups
+
     @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use in the phase."""

@@ -173,6 +173,11 @@ class TraceOfTeams(DerivedTrace):
         return self._by_place(self.whole.instructions)
 
     @cached_property
+    def burst_groups(self) -> pl.DataFrame:
+        """The accesses of each group of bursts, in rows of threads."""
+        return self._by_place(self.whole.burst_groups)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw the threads of each place use, in rows of threads."""
         return self._by_place(self.whole.seen_lines)

@@ -15,6 +15,7 @@ import polars as pl
 from numascape.errors import NumascapeError
 from numascape.trace import check
 from numascape.trace.files import read_table, table_path
+from numascape.trace.format import BURST_GROUPS
 from numascape.trace.info import TraceInfo, read_info
 from numascape.trace.schema import OPTIONAL, SCHEMAS
 
@@ -122,6 +123,19 @@ class Trace:
             self._where("instructions"),
             thread=self.threads.height,
             phase=self.phases.height,
+        )
+        return frame
+
+    @cached_property
+    def burst_groups(self) -> pl.DataFrame:
+        """The accesses of each group of bursts; empty unless only bursts were counted."""
+        frame = self._read("burst_groups")
+        check.check_ids(
+            frame,
+            self._where("burst_groups"),
+            structure=self.structures.height,
+            thread=self.threads.height,
+            group=BURST_GROUPS,
         )
         return frame
 

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "access_groups.h"
+#include "bursts.h"
 #include "counting_code.h"
 #include "dr_api.h"
 #include "drmgr.h"
@@ -25,6 +26,7 @@
 #include "scratch.h"
 #include "thread_memory.h"
 #include "traffic.h"
+#include "work_units.h"
 
 namespace numascape {
 namespace {
@@ -35,6 +37,7 @@ int plan_index = -1;
 struct Block {
     BlockPlan plan;
     BlockScratch scratch;
+    WorkUnit unit;
     GroupInfo info;  // of the current group; its further accesses follow in `more`
     GroupAccess more[BlockPlan::kMaxAccesses];
 };
@@ -242,6 +245,16 @@ bool any_flags_needed(const BlockPlan& plan) {
 dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bool,
                         void** user_data) {
     auto* state = static_cast<Block*>(drmgr_get_tls_field(drcontext, plan_index));
+    *user_data = state;
+    if (bursts()) {
+        state->unit = find_work_unit(block, dr_fragment_app_pc(tag));
+    }
+    if (builds_plain_block(drcontext)) {
+        state->plan.groups = state->plan.specials = 0;
+        state->plan.next_group = state->plan.next_special = 0;
+        state->plan.head = {};
+        return DR_EMIT_DEFAULT;
+    }
     plan_block(block, dr_fragment_app_pc(tag), options.count_stack, state->plan);
     if (in_return_stub(dr_fragment_app_pc(tag))) {
         state->plan.groups = state->plan.specials = 0;  // our own code
@@ -251,7 +264,6 @@ dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bo
     state->scratch.number =
         options.source_lines ? number_block(drcontext, tag, state->plan) : kNoBlock;
     state->scratch.head = state->scratch.number;
-    *user_data = state;
     return DR_EMIT_DEFAULT;
 }
 
@@ -296,6 +308,9 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
     BlockPlan& plan = block->plan;
     const Emitter emit{drcontext, list, where};
     if (drmgr_is_first_instr(drcontext, where)) {
+        if (bursts() && block->unit.units != 0) {
+            insert_work_unit(emit, block->unit, dr_fragment_app_pc(tag), units_ran_out);
+        }
         insert_function_hook(emit, dr_fragment_app_pc(tag));
     }
     while (plan.next_group < plan.groups && plan.group[plan.next_group].first == where) {

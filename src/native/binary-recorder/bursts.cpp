@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bursts.h"
+
+#include "block_heads.h"
+#include "os.h"
+#include "recorder.h"
+
+namespace numascape {
+namespace {
+
+// xorshift64 (G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8, 2003).
+uint64_t next_random(uint64_t& state) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+// The work is divided into periods of burst_units + gap_units. Each has one burst, at a random
+// place.
+uint64_t random_offset(uint64_t& state) {
+    return next_random(state) % (options.gap_units + 1);
+}
+
+void set_units_left(uint64_t units) {
+    write_thread_slot(ThreadSlot::kUnits, reinterpret_cast<const void*>(units));
+}
+
+void block_placed(app_pc pc, byte* start, uint bytes) {
+    ThreadRecorder* recorder = self();
+    if (recorder == nullptr || detached) {
+        return;
+    }
+    auto* record = static_cast<PlacedCodeRecord*>(
+        shard.append(*recorder, RecordType::kPlacedCode, 0, sizeof(PlacedCodeRecord)));
+    record->time = os::ticks();
+    record->start = reinterpret_cast<uint64_t>(start);
+    record->bytes = bytes;
+    record->pc = reinterpret_cast<uint64_t>(pc);
+    shard.commit(*recorder, record);
+}
+
+}  // namespace
+
+bool bursts() {
+    return options.burst_units != 0;
+}
+
+void bursts_init() {
+    if (bursts()) {
+        dr_register_block_placed_event(block_placed);
+    }
+}
+
+bool builds_plain_block(void* drcontext) {
+    return bursts() && !dr_builds_second_copy(drcontext);
+}
+
+void units_ran_out(app_pc start, uint64_t units) {
+    ThreadRecorder* recorder = self();
+    if (recorder == nullptr || recorder->current.load(std::memory_order_relaxed) == nullptr) {
+        set_units_left(~uint64_t{0} >> 1);
+        return;
+    }
+    BurstState& state = recorder->bursts;
+    const uint64_t unused =
+        reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kUnits)) + units;
+    state.units += state.length - unused;
+    if (state.counting) {
+        stop_sampling(*recorder);
+        state.counted_units += state.length - unused;
+        const uint64_t rest_of_period = options.gap_units - state.offset;
+        state.offset = random_offset(state.random);
+        state.length = rest_of_period + state.offset;
+    } else {
+        shard.choose_group(*recorder, static_cast<uint32_t>(state.bursts % kBurstGroups));
+        ++state.bursts;
+        state.length = state.first_length != 0 ? state.first_length : options.burst_units;
+        state.first_length = 0;
+    }
+    state.counting = !state.counting;
+    set_units_left(state.length);
+    dr_mcontext_t context;
+    context.size = sizeof context;
+    context.flags = DR_MC_ALL;
+    dr_get_mcontext(dr_get_current_drcontext(), &context);
+    context.pc = start;
+    dr_choose_copy(state.counting);
+    dr_redirect_execution(&context);
+}
+
+void start_bursts(ThreadRecorder& recorder) {
+    BurstState& state = recorder.bursts;
+    state = {};
+    state.left = reinterpret_cast<const int64_t*>(thread_slots() +
+                                                  static_cast<unsigned>(ThreadSlot::kUnits));
+    state.random = (os::ticks() ^ uint64_t{recorder.thread} * 0x9e3779b97f4a7c15u) | 1;
+    state.offset = random_offset(state.random);
+    // The thread begins at a random place of a period. So each unit has the same chance, also the
+    // first ones.
+    const uint64_t begins = next_random(state.random) % (options.burst_units + options.gap_units);
+    const uint64_t burst_ends = state.offset + options.burst_units;
+    if (begins < state.offset) {
+        state.length = state.offset - begins;
+    } else if (begins < burst_ends) {
+        state.first_length = burst_ends - begins;
+    } else {
+        const uint64_t rest_of_period = options.burst_units + options.gap_units - begins;
+        state.offset = random_offset(state.random);
+        state.length = rest_of_period + state.offset;
+    }
+    set_units_left(state.length);
+}
+
+void bursts_after_fork(ThreadRecorder& recorder) {
+    BurstState& state = recorder.bursts;
+    const int64_t left = state.left == nullptr ? 0 : *state.left;
+    state.units = state.counted_units = state.bursts = 0;
+    state.length = left < 0 ? 0 : static_cast<uint64_t>(left);
+}
+
+}  // namespace numascape

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimates the counts of a run of which only bursts were counted (binary-recorder/bursts.h).
+
+Each unit of a thread's work has the same chance to be in a burst. So a count is divided by the
+share of the thread's work that bursts saw: a ratio estimate. With few bursts, it is divided by the
+share that was wanted, because the share that was seen then depends on what happened to be in the
+bursts (Horvitz and Thompson 1952).
+
+The bursts of a thread are dealt out to groups in turn. The sums of a trace's table `burst_groups`
+are the estimates, and the differences between its groups show their errors (trace/counting.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Final
+
+import polars as pl
+
+from numascape.conversion.shards import Shard
+
+_FEW_BURSTS: Final = 16
+"""From this many bursts on, the share of the work that they saw is close to the wanted one."""
+
+# By table: the columns that are numbers of events, and grow with the share that is counted.
+_EVENTS: Final = {
+    "counts": ("reads", "writes", "fetched_lines", "dirtied_lines"),
+    "instructions": ("instructions",),
+    "seen_lines": ("times", "alone", "writing"),
+    "transfers": ("transfers", "travelling", "judged", "shared"),
+}
+
+
+def estimated(shard: Shard, share: float) -> Shard:
+    """The shard with estimates in place of counts, if only bursts were counted.
+
+    Its table `counts` then has the column `burst_group`. `share`: the wanted share of the work.
+    """
+    groups = shard.header["burst_groups"]
+    if groups == 0:
+        return shard
+    weights = _weights(shard.tables["work"], share)
+    tables = {
+        name: _own_phases(name, frame, groups) if "phase" in frame.columns else frame
+        for name, frame in shard.tables.items()
+    }
+    for name, columns in _EVENTS.items():
+        tables[name] = _scaled(tables[name], weights, columns, 1 / share)
+    tables["counts"] = _with_group_scale(tables["counts"], shard.tables["work"], groups)
+    tables["sites"] = _scaled_alike(tables["sites"], tables["counts"], shard.tables["counts"])
+    counts = tables["counts"]
+    return dataclasses.replace(
+        shard,
+        tables=tables,
+        phases=[dataclasses.replace(one, phase=one.phase // groups) for one in shard.phases],
+        switches=[(phase // groups, time) for phase, time in shard.switches],
+        counted=(int(counts["reads"].sum()), int(counts["writes"].sum())),
+    )
+
+
+def _weights(work: pl.DataFrame, share: float) -> pl.DataFrame:
+    """What the counts of each thread (thread, weight) are multiplied by."""
+    known = work.group_by("thread").agg(pl.col("units", "counted_units", "bursts").sum())
+    enough = (pl.col("bursts") >= _FEW_BURSTS) & (pl.col("counted_units") > 0)
+    seen = pl.col("units") / pl.col("counted_units")
+    return known.select("thread", weight=pl.when(enough).then(seen).otherwise(1 / share))
+
+
+def _own_phases(name: str, frame: pl.DataFrame, groups: int) -> pl.DataFrame:
+    """The table with the program's phases: the shard has one for each group of bursts."""
+    if name == "counts":
+        frame = frame.with_columns(burst_group=pl.col("phase") % groups)
+    return frame.with_columns(pl.col("phase") // groups)
+
+
+def _scaled(
+    frame: pl.DataFrame, weights: pl.DataFrame, columns: tuple[str, ...], otherwise: float
+) -> pl.DataFrame:
+    # A thread has no weight if its process was killed.
+    by_thread = frame.join(weights, on="thread", how="left", maintain_order="left")
+    weight = pl.col("weight").fill_null(otherwise)
+    whole = ((pl.col(name) * weight).round().cast(pl.UInt64) for name in columns)
+    return by_thread.with_columns(whole).drop("weight")
+
+
+def _with_group_scale(counts: pl.DataFrame, work: pl.DataFrame, groups: int) -> pl.DataFrame:
+    """With the column `group_scale`: a group may have one burst more than another.
+
+    A group's counts times its scale are what it would count with the mean number of bursts.
+    """
+    known = work.group_by("thread").agg(pl.col("bursts").sum())
+    bursts = pl.col("bursts").fill_null(0).cast(pl.Int64)
+    # Bursts are dealt out to the groups in turn, from the first one on.
+    own = (bursts + groups - 1 - pl.col("burst_group").cast(pl.Int64)) // groups
+    joined = counts.join(known, on="thread", how="left", maintain_order="left")
+    scale = pl.when(own > 0).then(bursts / groups / own).otherwise(1.0)
+    return joined.with_columns(group_scale=scale).drop("bursts")
+
+
+def _scaled_alike(sites: pl.DataFrame, after: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """The counts of code, multiplied as all counts are on average: they are not known by thread."""
+
+    def total(counts: pl.DataFrame) -> int:
+        return int(counts["reads"].sum()) + int(counts["writes"].sum())
+
+    weight = total(after) / max(1, total(before))
+    names = ("reads", "writes", "executions")
+    return sites.with_columns((pl.col(name) * weight).round().cast(pl.UInt64) for name in names)
+
+
+def burst_groups(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The trace's table `burst_groups` from the rows of its processes."""
+    key = ["structure", "thread", "burst_group"]
+    rows = pl.concat(parts).group_by(key).agg(pl.col("reads", "writes").sum())
+    return rows.sort(key).rename({"burst_group": "group"})
