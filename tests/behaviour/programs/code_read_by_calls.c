@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // System calls that write into pages that may be written and executed, and whose code was executed
-// before: they read new code, or results beside the code.
+// before: they read new code, or results beside the code. Some are made by code on these pages.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
@@ -12,10 +12,10 @@
 
 #include "rounds.h"
 
-enum { TIMES = 60, WAITS = 30, PAGES = 4, CODE = 6, RESULTS = 1024 };
+enum { TIMES = 60, WAITS = 30, OFTEN = 300, PAGES = 4, CODE = 6, RESULTS = 1024 };
 
 static unsigned char* pages;
-static int from_pipe, to_pipe, from_socket, to_socket, file;
+static int from_pipe, to_pipe, from_socket, to_socket, file, has_read;
 
 // mov eax, value; ret
 static void generate(unsigned char* code, int value) {
@@ -97,18 +97,59 @@ static void check_results_beside(unsigned char* at, int value) {
     CHECK(getcwd((char*)at + RESULTS, PAGE - RESULTS) != NULL && at[RESULTS] == '/');
 }
 
+// A function on the page reads new content of the page, which has the same function.
+static void read_by_itself(unsigned char* at, int value) {
+    static const unsigned char reads[] = {0x31, 0xc0, 0x0f, 0x05,
+                                          0xc3};  // xor eax, eax; syscall; ret
+    unsigned char content[sizeof reads + CODE];
+    memcpy(content, reads, sizeof reads);
+    generate(content + sizeof reads, value);
+    memcpy(at, reads, sizeof reads);
+    CHECK(write(to_pipe, content, sizeof content) == sizeof content);
+    CHECK(((long (*)(int, void*, size_t))at)(from_pipe, at, sizeof content) == sizeof content);
+    run(at + sizeof reads, value);
+}
+
 static void* read_beside(void* at) {
     CHECK(read(from_pipe, (unsigned char*)at + RESULTS, CODE) == CODE);
     return NULL;
+}
+
+static void* read_often(void* at) {
+    unsigned char code[CODE];
+    for (int i = 0; i < OFTEN; i++) {
+        generate(code, i);
+        CHECK(pwrite(file, code, CODE, 0) == CODE);
+        CHECK(pread(file, (unsigned char*)at + RESULTS, CODE, 0) == CODE);
+        CHECK(memcmp((unsigned char*)at + RESULTS, code, CODE) == 0);
+    }
+    __atomic_store_n(&has_read, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static unsigned char* map_page(void) {
+    unsigned char* at =
+        mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(at != MAP_FAILED);
+    return at;
+}
+
+// Code on the page is executed all the time.
+static void execute_beside(void) {
+    pthread_t reader;
+    unsigned char* at = map_page();
+    generate(at, OFTEN);
+    has_read = 0;
+    CHECK(pthread_create(&reader, NULL, read_often, at) == 0);
+    while (!__atomic_load_n(&has_read, __ATOMIC_ACQUIRE)) run(at, OFTEN);
+    CHECK(pthread_join(reader, NULL) == 0 && munmap(at, PAGE) == 0);
 }
 
 // Code on the page is executed, perhaps for the first time, while a thread waits to write there.
 static void wait_beside(void) {
     for (int i = 0; i < WAITS; i++) {
         pthread_t reader;
-        unsigned char* at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK(at != MAP_FAILED);
+        unsigned char* at = map_page();
         generate(at, i);
         CHECK(pthread_create(&reader, NULL, read_beside, at) == 0);
         if (i % 2 == 0) usleep(1000);
@@ -146,13 +187,15 @@ static long work(void) {
     for (int i = 0; i < TIMES; i++) {
         read_code(pages, 10 * i);
         receive_code(pages + 100, 20 * i);
+        read_by_itself(pages + 200, 25 * i);
         read_parts(pages + PAGE, 30 * i);
         read_all_pages(40 * i);
         check_results_beside(pages + (i % PAGES) * PAGE, 40 * i + i % PAGES);
     }
     wait_beside();
+    execute_beside();
     close_all();
-    return TIMES + WAITS;
+    return TIMES + WAITS + OFTEN;
 }
 
 int main(int count, char** words) {
