@@ -20,6 +20,7 @@
 #include "numascape/layout.hpp"
 #include "numascape/page_memory.hpp"
 #include "numascape/placement_report.hpp"
+#include "numascape/range_cache.hpp"
 #include "numascape/segmented_iterator.hpp"
 #include "numascape/topology.hpp"
 #include "numascape/work_division.hpp"
@@ -47,7 +48,7 @@ inline std::size_t checked(std::size_t i, std::size_t size) {
 template <class Layout>
 Layout with_nodes(const Layout& layout) {
     if (!layout.nodes().empty()) return layout;
-    const std::vector<int> nodes = topology::of_machine().memory_nodes(true);
+    const std::vector<int> nodes = topology::usable_nodes();
     return layout.on(
         node_list{std::span{nodes}.first(std::min(nodes.size(), node_list::capacity))});
 }
@@ -57,7 +58,17 @@ struct page_request {
     page_size page;
     placing how;
     when_full full;
+
+    // Whether memory with this policy can be used again: its nodes alone determine its pages.
+    bool reusable() const noexcept {
+        return page == page_size::base && how == placing::bind && full == when_full::spill;
+    }
 };
+
+// Elements that are not initialised leave their pages untouched, so their memory must be new.
+template <class T, class Initial>
+inline constexpr bool leaves_pages_untouched =
+    std::is_same_v<Initial, default_init_t> && std::is_trivially_default_constructible_v<T>;
 
 template <class T>
 class element_table {
@@ -71,21 +82,27 @@ class element_table {
     element_table(Executor& executor, std::vector<segment_extent> extents, std::size_t alignment,
                   page_request request, const Initial& initial)
         : extents_{std::move(extents)},
-          memory_{extents_.back().region + extents_.back().region_bytes, alignment},
+          pages_{request.reusable() ? page_nodes{extents_, system::page_bytes()} : page_nodes{}},
           segments_{std::make_unique<segment_record<T>[]>(extents_.size() + 1)} {
+        if constexpr (!leaves_pages_untouched<T, Initial>)
+            memory_ = range_cache::of_process().take(pages_, alignment);
+        const bool placed = memory_.size() > 0;
+        if (!placed) memory_ = {extents_.back().region + extents_.back().region_bytes, alignment};
         fill_segments();
         // All pages are placed before the first element is constructed, because an element may
         // reach into the next region.
-        place(executor, request, alignment);
+        if (!placed) place(executor, request, alignment);
         construct(executor, initial, request.how == placing::bind);
     }
     element_table(element_table&& other) noexcept
         : extents_{std::exchange(other.extents_, {})},
+          pages_{std::exchange(other.pages_, {})},
           memory_{std::move(other.memory_)},
           segments_{std::move(other.segments_)},
           nodes_{std::exchange(other.nodes_, {})} {}
     element_table& operator=(element_table&& other) noexcept {
         std::swap(extents_, other.extents_);
+        std::swap(pages_, other.pages_);
         std::swap(memory_, other.memory_);
         std::swap(segments_, other.segments_);
         std::swap(nodes_, other.nodes_);
@@ -100,7 +117,7 @@ class element_table {
         nodes_.clear();
         segments_.reset();
         extents_.clear();
-        memory_ = system::reservation{};
+        range_cache::of_process().keep(std::exchange(pages_, {}), std::exchange(memory_, {}));
     }
 
     const std::vector<int>& nodes() const noexcept { return nodes_; }
@@ -215,6 +232,7 @@ class element_table {
     }
 
     std::vector<segment_extent> extents_;
+    page_nodes pages_;  // none if the memory cannot be used again
     system::reservation memory_;
     std::unique_ptr<segment_record<T>[]> segments_;  // one more than nodes_: the sentinel
     std::vector<int> nodes_;

@@ -188,10 +188,16 @@ class reservation {
     std::byte* data() const noexcept { return start_; }
     std::size_t size() const noexcept { return size_; }
 
-    // Releases ownership; the caller must unmap the range.
+    // Releases ownership; the caller must unmap the range, or adopt it.
     std::byte* release() noexcept {
         size_ = 0;
         return std::exchange(start_, nullptr);
+    }
+    static reservation adopt(std::byte* start, std::size_t size) noexcept {
+        reservation owner;
+        owner.start_ = start;
+        owner.size_ = size;
+        return owner;
     }
 
   private:

@@ -143,14 +143,26 @@ class topology {
     // This machine, restricted to the CPUs that the calling thread may use. /sys is read once per
     // process, because a small container takes less time to construct than its files to read.
     static topology of_machine() {
-        static const topology all{"/sys", detail::every_cpu()};
         const std::vector<int> allowed = detail::allowed_cpus();
-        topology usable = all;
+        topology usable = with_every_cpu();
         for (numa_node& node : usable.nodes_)
             std::erase_if(node.cpus, [&](int cpu) {
                 return !std::binary_search(allowed.begin(), allowed.end(), cpu);
             });
         return usable;
+    }
+
+    // The same as of_machine().memory_nodes(true), without a copy of all CPUs.
+    static std::vector<int> usable_nodes() {
+        const topology& all = with_every_cpu();
+        system::number_mask allowed;
+        syscall(SYS_sched_getaffinity, 0, allowed.bytes, allowed.data());
+        std::vector<int> ids;
+        for (const numa_node& node : all.nodes_)
+            if (node.has_memory && std::any_of(node.cpus.begin(), node.cpus.end(),
+                                               [&](int cpu) { return allowed.has(cpu); }))
+                ids.push_back(node.id);
+        return ids.empty() ? all.memory_nodes() : ids;
     }
 
     // The machine of a /sys tree at `root`, with its CPUs in `allowed`. If the tree has no nodes (a
@@ -207,6 +219,11 @@ class topology {
     }
 
   private:
+    static const topology& with_every_cpu() {
+        static const topology all{"/sys", detail::every_cpu()};
+        return all;
+    }
+
     std::vector<numa_node> nodes_;
 };
 

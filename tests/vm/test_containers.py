@@ -159,6 +159,13 @@ def test_allocators_take_memory_of_their_nodes(run: Run) -> None:
     assert max(interleaved.values()) - min(interleaved.values()) <= 1
 
 
+def test_memory_that_is_used_again_stays_on_its_node(run: Run) -> None:
+    nodes = range(len(run.machine.nodes))
+    for name in ("small", "small after a move"):
+        assert run.printed[name]["parts"] == [{str(node): 1} for node in nodes]
+    assert run.printed["addresses of small"]["parts"] == [len(nodes)]
+
+
 def test_every_cpu_works_on_elements_of_its_own_node(run: Run) -> None:
     printed = run.printed["shares"]
     home: dict[int, int] = {}

@@ -225,6 +225,34 @@ void overfill(node_threads& workers, int small) {
           segmented_vector<double>{workers, where.when_node_is_full(when_full::fail), elements});
 }
 
+// The memory of small vectors is used again: for each node, and after a page was moved to another.
+void reuse_small_vectors(const topology& machine) {
+    const std::vector<int> nodes = machine.memory_nodes();
+    std::vector<std::string> placed(nodes.size()), moved(nodes.size());
+    std::map<const double*, int> seen;
+    for (int round = 0; round < 20; ++round)
+        for (std::size_t k = 0; k < nodes.size(); ++k) {
+            const segmented_vector<double> v{layout{}.on({nodes[k]}), 100, 1.0};
+            placed[k] = nodes_of(&v[0], 800);
+            ++seen[&v[0]];
+        }
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+        {
+            segmented_vector<double> v{layout{}.on({nodes[k]}), 100, 1.0};
+            void* page = &v[0];
+            const int other = nodes[(k + 1) % nodes.size()];
+            int status = -1;
+            if (syscall(SYS_move_pages, 0, 1UL, &page, &other, &status, MPOL_MF_MOVE) != 0)
+                std::abort();
+        }
+        const segmented_vector<double> v{layout{}.on({nodes[k]}), 100, 1.0};
+        moved[k] = nodes_of(&v[0], 800);
+    }
+    print_parts("small", placed);
+    print_parts("small after a move", moved);
+    print_parts("addresses of small", std::vector{std::to_string(seen.size())});
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -236,6 +264,7 @@ int main(int count, char** arguments) {
     construct_copies(workers);
     share_work(workers);
     allocate(machine);
+    reuse_small_vectors(machine);
     overfill(workers, small);
     return 0;
 }

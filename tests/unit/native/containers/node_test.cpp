@@ -31,6 +31,13 @@ TEST(Topology, ReadsTheKernelsLists) {
     EXPECT_EQ(detail::parse_cpu_list("5"), std::vector{5});
 }
 
+TEST(Topology, KnowsWhichNodesAThreadMayUse) {
+    EXPECT_EQ(topology::usable_nodes(), topology::of_machine().memory_nodes(true));
+    const std::vector<int> one{detail::allowed_cpus().back()};
+    const bound_to bound{one};
+    EXPECT_EQ(topology::usable_nodes(), topology::of_machine().memory_nodes(true));
+}
+
 void write(const std::filesystem::path& path, const std::string& text) {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream{path} << text << '\n';
