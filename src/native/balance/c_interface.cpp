@@ -58,7 +58,7 @@ struct Given {
         a.speed = array(from.speed, from.cores);
         a.background = array(from.background, from.cores);
         const std::size_t pairs = std::size_t{from.nodes} * from.nodes;
-        a.factor =
+        a.factor.matrix =
             from.factor == nullptr ? std::span<const double>(ones) : std::span(from.factor, pairs);
         a.latency = array(from.latency, pairs);
         a.bandwidth = array(from.bandwidth, pairs);

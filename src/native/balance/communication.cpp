@@ -51,7 +51,7 @@ CommunicationGraph communication_graph(const Problem& problem) {
         pairs[next[to]++] = {t, 0.0, cost};
     });
 
-    const bool directed = !problem.symmetric_factors();
+    const bool directed = !problem.factors().symmetric();
     CommunicationGraph graph;
     graph.offsets.assign(tasks + 1, 0);
     std::uint64_t end = 0;
@@ -75,42 +75,21 @@ CommunicationGraph communication_graph(const Problem& problem) {
 }
 
 NodeCosts::NodeCosts(const Problem& problem)
-    : nodes_(problem.nodes()),
-      factors_(problem.factors()),
-      columns_(problem.transposed_factors()),
-      sent_(nodes_, 0.0),
-      received_(nodes_, 0.0),
-      costs_(nodes_, 0.0),
-      is_touched_(nodes_, 0) {
-    bool one = nodes_ > 1;
-    for (std::size_t i = 0; one && i < nodes_; ++i) {
-        for (std::size_t j = 0; one && j < nodes_; ++j) {
-            one = factors_[i * nodes_ + j] == factors_[i == j ? 0 : 1];
-        }
-    }
-    if (one) {
-        one_factor_ = factors_[1];
-        diagonal_ = factors_[0];
-    }
-    touched_.reserve(nodes_);
+    : sums_(problem.factors()),
+      one_factor_(problem.factors().between_any()),
+      diagonal_(problem.factor(0, 0)),
+      sent_(problem.nodes(), 0.0),
+      received_(problem.nodes(), 0.0),
+      costs_(problem.nodes(), 0.0),
+      is_touched_(problem.nodes(), 0) {
+    touched_.reserve(problem.nodes());
 }
 
 void NodeCosts::add_up() {
     if (one_factor_ >= 0.0) {
         for (Node n : touched_) costs_[n] = (sent_[n] + received_[n]) * (diagonal_ - one_factor_);
     } else {
-        std::fill(costs_.begin(), costs_.end(), 0.0);
-        for (Node m : touched_) {
-            const double *to = &columns_[m * nodes_], *from = &factors_[m * nodes_];
-            const double sent = sent_[m], received = received_[m];
-            if (received == 0.0) {
-                for (std::size_t n = 0; n < nodes_; ++n) costs_[n] += sent * to[n];
-            } else {
-                for (std::size_t n = 0; n < nodes_; ++n) {
-                    costs_[n] += sent * to[n] + received * from[n];
-                }
-            }
-        }
+        sums_.add_up(touched_, sent_, received_, costs_);
     }
     for (Node n : touched_) sent_[n] = received_[n] = 0.0, is_touched_[n] = 0;
 }

@@ -41,11 +41,11 @@ CommunicationGraph communication_graph(const Problem& problem);
 // between nodes have a meaning: with one factor, a node without neighbours has cost 0.
 class NodeCosts {
   public:
-    // The factors stay those of `problem`, which must outlive this: with a node for each of 4096
-    // cores, they take 128 MiB.
+    // `problem` must outlive this object.
     explicit NodeCosts(const Problem& problem);
     // node_of(task) -> Node. Valid until the next call. The time is proportional to the number of
-    // neighbours if there is one factor, otherwise to this number times the number of nodes.
+    // neighbours if there is one factor, otherwise to this number times the number of rows of the
+    // factors, plus the number of nodes.
     template <typename NodeOf>
     const std::vector<double>& of(const CommunicationGraph& graph, Task t, NodeOf&& node_of);
     // The nodes of the neighbours in the last call of of(). If near_is_cheaper(), the task costs
@@ -55,11 +55,9 @@ class NodeCosts {
 
   private:
     void add_up();
-    std::size_t nodes_;
-    std::span<const double> factors_;  // row-major: costs of messages from a node
-    std::span<const double> columns_;  // the same, transposed: costs of messages to a node
-    double one_factor_ = -1.0;  // between any two different nodes, with one diagonal_; < 0: several
-    double diagonal_ = 1.0;
+    FactorSums sums_;
+    double one_factor_;  // between any two different nodes, with one diagonal_; < 0: several
+    double diagonal_;
     std::vector<double> sent_, received_, costs_;
     std::vector<Node> touched_, nodes_of_neighbours_;
     std::vector<std::uint8_t> is_touched_;

@@ -30,20 +30,35 @@ std::vector<Node> nodes_with_cores(const Problem& problem) {
     return nodes;
 }
 
+// Visits pairs of places in `nodes`: all pairs of nodes with one row of factors, and one pair for
+// every two rows, because all pairs of nodes of these have the same factors.
+template <typename Visit>
+void visit_pairs(const Problem& problem, const std::vector<Node>& nodes, Visit&& visit) {
+    std::vector<std::vector<std::uint32_t>> rows(problem.factors().rows());
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        rows[problem.factors().row(nodes[i])].push_back(i);
+    }
+    std::erase_if(rows, [](const auto& row) { return row.empty(); });
+    for (std::size_t a = 0; a < rows.size(); ++a) {
+        for (std::size_t b = 0; b < a; ++b) visit(rows[a][0], rows[b][0]);
+        for (std::size_t i = 0; i < rows[a].size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) visit(rows[a][i], rows[a][j]);
+        }
+    }
+}
+
 // The largest cost of each level of nodes, the smallest first.
 std::vector<double> bounds(const Problem& problem, const std::vector<Node>& nodes) {
     std::set<double> costs;
     double last = -1.0;
-    for (std::size_t a = 0; a < nodes.size(); ++a) {
-        for (std::size_t b = 0; b < a; ++b) {
-            const double cost = between(problem, nodes[a], nodes[b]);
-            if (cost == last) continue;
-            // Measured costs are all different: steps of a thousandth keep the set small.
-            last = cost;
-            const double step = std::ceil(std::log(cost) * 1000.0) / 1000.0;
-            costs.insert(cost > 0.0 ? std::exp(step) * (1.0 + 1e-12) : 0.0);
-        }
-    }
+    visit_pairs(problem, nodes, [&](std::uint32_t a, std::uint32_t b) {
+        const double cost = between(problem, nodes[a], nodes[b]);
+        if (cost == last) return;
+        // Measured costs are all different: steps of a thousandth keep the set small.
+        last = cost;
+        const double step = std::ceil(std::log(cost) * 1000.0) / 1000.0;
+        costs.insert(cost > 0.0 ? std::exp(step) * (1.0 + 1e-12) : 0.0);
+    });
     std::vector<double> found;
     for (double cost : costs) {
         if (!found.empty() && cost <= found.back() * kOneLevel) {
@@ -99,11 +114,9 @@ CostTree::CostTree(const Problem& problem) {
         if (different.size() != before) groupings.push_back(std::move(group));
         before = different.size();
         if (level == limits.size()) break;
-        for (std::uint32_t a = 0; a < nodes.size(); ++a) {
-            for (std::uint32_t b = 0; b < a; ++b) {
-                if (between(problem, nodes[a], nodes[b]) <= limits[level]) sets.join(a, b);
-            }
-        }
+        visit_pairs(problem, nodes, [&](std::uint32_t a, std::uint32_t b) {
+            if (between(problem, nodes[a], nodes[b]) <= limits[level]) sets.join(a, b);
+        });
     }
     for (std::size_t i = groupings.size(); i-- > 0;) add_level(problem, groupings[i]);
     if (nodes.size() == problem.cores() && !levels_.empty()) return;  // each node is one core

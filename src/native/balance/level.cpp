@@ -140,7 +140,7 @@ Arrays GroupProblem::arrays(const Problem& problem, const Level& level) {
     arrays.core_node = core_node_;
     arrays.speed = speed_;
     arrays.background = background_;
-    arrays.factor = problem.factors();
+    arrays.factor = problem.arrays().factor;
     return arrays;
 }
 

@@ -14,23 +14,35 @@ double balance_alpha(const Problem& problem, const Options& options) {
     return messages > 0.0 ? 0.01 * load / messages : 0.0;
 }
 
-NodeMessages::NodeMessages(const Problem& problem, std::span<const double> factors,
-                           Direction direction)
-    : problem_(problem),
-      columns_(problem.nodes() * problem.nodes()),
-      messages_(problem.nodes(), 0.0),
-      terms_(problem.nodes(), 0.0) {
-    const Node nodes = Node(problem.nodes());
-    bool one = nodes > 1;
-    for (Node i = 0; i < nodes; ++i) {
-        for (Node j = 0; j < nodes; ++j) {
-            // On its own node, a message counts -1, for any value of the diagonal.
-            columns_[j * nodes + i] = i == j ? -1.0 : factors[i * nodes + j];
-            one = one && (i == j || factors[i * nodes + j] == factors[1]);
-        }
+FactorArrays NodeMessages::with_gain(const Factors& factors) {
+    FactorArrays arrays = factors.arrays();
+    const std::size_t nodes = factors.nodes();
+    if (factors.is_matrix()) {
+        matrix_.assign(arrays.matrix.begin(), arrays.matrix.end());
+        for (std::size_t n = 0; n < nodes; ++n) matrix_[n * nodes + n] = -1.0;
+        arrays.matrix = matrix_;
+        return arrays;
     }
-    if (one) one_factor_ = factors[1];
-    touched_.reserve(nodes);
+    // A finer level, on which each node is a group.
+    group_.resize(nodes);
+    std::iota(group_.begin(), group_.end(), 0U);
+    group_.insert(group_.end(), arrays.group.begin(), arrays.group.end());
+    level_cost_.assign(1, -1.0);
+    level_cost_.insert(level_cost_.end(), arrays.cost.begin(), arrays.cost.end());
+    arrays.group = group_;
+    arrays.cost = level_cost_;
+    return arrays;
+}
+
+NodeMessages::NodeMessages(const Problem& problem, const Factors& factors, Direction direction)
+    : problem_(problem),
+      factors_(with_gain(factors), factors.nodes()),
+      sums_(factors_),
+      one_factor_(factors_.between_any()),
+      messages_(problem.nodes(), 0.0),
+      none_received_(problem.nodes(), 0.0),
+      terms_(problem.nodes(), 0.0) {
+    touched_.reserve(problem.nodes());
     if (direction == Direction::sent) return;
     received_offsets_.assign(problem.tasks() + 1, 0);
     for (std::uint64_t m = 0; m < problem.messages(); ++m) {
@@ -68,18 +80,13 @@ void NodeMessages::count(Task t, const Mapping& mapping) {
 
 const std::vector<double>& NodeMessages::terms(Task t, const Mapping& mapping) {
     count(t, mapping);
-    const std::size_t nodes = problem_.nodes();
     if (one_factor_ >= 0.0) {
         double all = 0.0;
         for (Node n : touched_) all += messages_[n];
         std::fill(terms_.begin(), terms_.end(), all * one_factor_);
         for (Node n : touched_) terms_[n] -= messages_[n] * (one_factor_ + 1.0);
     } else {
-        std::fill(terms_.begin(), terms_.end(), 0.0);
-        for (Node m : touched_) {
-            const double* column = &columns_[m * nodes];
-            for (std::size_t n = 0; n < nodes; ++n) terms_[n] += messages_[m] * column[n];
-        }
+        sums_.add_up(touched_, messages_, none_received_, terms_);
     }
     for (Node n : touched_) messages_[n] = 0.0;
     return terms_;

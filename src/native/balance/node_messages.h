@@ -17,28 +17,34 @@ namespace numascape::balance {
 double balance_alpha(const Problem& problem, const Options& options);
 
 // NumaLB's rule (numa_lb.cpp) with any factors: every task once, the heaviest first.
-Mapping map_heaviest_first(const Problem& problem, std::span<const double> factors,
-                           const Options& options);
+Mapping map_heaviest_first(const Problem& problem, const Factors& factors, const Options& options);
 
 class NodeMessages {
   public:
-    // factors: row-major, nodes x nodes.
-    NodeMessages(const Problem& problem, std::span<const double> factors, Direction direction);
+    // `factors` must outlive this object.
+    NodeMessages(const Problem& problem, const Factors& factors, Direction direction);
+    NodeMessages(const NodeMessages&) = delete;
+    NodeMessages& operator=(const NodeMessages&) = delete;
 
     // For each node n: the sum over m != n of msgs(m) * factor(n, m), minus msgs(n). Messages of a
     // task to itself do not count. Valid until the next call.
     const std::vector<double>& terms(Task t, const Mapping& mapping);
 
   private:
+    // The same factors, except that a message within a node costs -1.
+    FactorArrays with_gain(const Factors& factors);
     void count(Task t, const Mapping& mapping);
 
     const Problem& problem_;
-    double one_factor_ = -1.0;     // between any two different nodes; < 0: there are several
-    std::vector<double> columns_;  // the factors' columns, for adding up contiguously
+    std::vector<double> matrix_, level_cost_;
+    std::vector<std::uint32_t> group_;
+    const Factors factors_;
+    FactorSums sums_;
+    const double one_factor_;  // between any two different nodes; < 0: there are several
     std::vector<std::uint64_t> received_offsets_;
     std::vector<Task> received_from_;
     std::vector<double> received_count_;
-    std::vector<double> messages_, terms_;
+    std::vector<double> messages_, none_received_, terms_;
     std::vector<Node> touched_;
 };
 

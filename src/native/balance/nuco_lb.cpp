@@ -13,15 +13,17 @@ namespace numascape::balance {
 
 namespace {
 
+// A matrix over the rows of the problem's factors.
 std::vector<double> nuco_factors(const Problem& problem) {
-    const std::size_t nodes = problem.nodes();
+    const std::size_t rows = problem.factors().rows();
     const auto latencies = problem.latencies();
-    std::vector<double> factors(problem.factors().begin(), problem.factors().end());
-    for (std::size_t i = 0; i < nodes && !latencies.empty(); ++i) {
-        const double own = latencies[i * nodes + i];
+    const auto matrix = problem.factors().matrix();
+    std::vector<double> factors(matrix.begin(), matrix.end());
+    for (std::size_t i = 0; i < rows; ++i) {
+        const double own = latencies[i * rows + i];
         if (own == 0.0) continue;
-        for (std::size_t j = 0; j < nodes; ++j) {
-            factors[i * nodes + j] = latencies[i * nodes + j] / own;
+        for (std::size_t j = 0; j < rows; ++j) {
+            factors[i * rows + j] = latencies[i * rows + j] / own;
         }
     }
     return factors;
@@ -30,7 +32,13 @@ std::vector<double> nuco_factors(const Problem& problem) {
 }  // namespace
 
 Mapping nuco_lb(const Problem& problem, const Options& options) {
-    return map_heaviest_first(problem, nuco_factors(problem), options);
+    if (problem.latencies().empty()) {
+        return map_heaviest_first(problem, problem.factors(), options);
+    }
+    const std::vector<double> matrix = nuco_factors(problem);
+    // Latencies are known between rows only, so costs by level do not count.
+    const Factors factors({matrix, problem.arrays().factor.row, {}, {}}, problem.nodes());
+    return map_heaviest_first(problem, factors, options);
 }
 
 }  // namespace numascape::balance

@@ -22,8 +22,7 @@
 
 namespace numascape::balance {
 
-Mapping map_heaviest_first(const Problem& problem, std::span<const double> factors,
-                           const Options& options) {
+Mapping map_heaviest_first(const Problem& problem, const Factors& factors, const Options& options) {
     Mapping mapping = problem.current();
     CoreLoads loads(problem, mapping);
     NodeMessages messages(problem, factors, options.direction);

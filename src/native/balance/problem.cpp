@@ -31,42 +31,16 @@ void check_values(const char* name, std::span<const double> values, bool zero = 
     }
 }
 
-// Visits all pairs (i, j) in squares that fit into the first-level cache with their transposed
-// ones. With a node for each of 4096 cores, row by row takes ten times as long.
-template <typename Visit>
-bool all_pairs(std::size_t nodes, Visit&& visit) {
-    constexpr std::size_t kSide = 32;
-    for (std::size_t i0 = 0; i0 < nodes; i0 += kSide) {
-        for (std::size_t j0 = 0; j0 < nodes; j0 += kSide) {
-            for (std::size_t i = i0; i < std::min(i0 + kSide, nodes); ++i) {
-                for (std::size_t j = j0; j < std::min(j0 + kSide, nodes); ++j) {
-                    if (!visit(i * nodes + j, j * nodes + i)) return false;
-                }
-            }
-        }
-    }
-    return true;
-}
-
-bool is_symmetric(std::span<const double> matrix, std::size_t nodes) {
-    return all_pairs(
-        nodes, [&](std::size_t at, std::size_t across) { return matrix[at] == matrix[across]; });
-}
-
-std::vector<double> transposed(std::span<const double> matrix, std::size_t nodes) {
-    std::vector<double> result(matrix.size());
-    all_pairs(nodes, [&](std::size_t at, std::size_t across) {
-        result[across] = matrix[at];
-        return true;
-    });
-    return result;
-}
-
 }  // namespace
 
 Problem::Problem(const Arrays& arrays) : arrays_(arrays) {
     for (Node n : arrays_.core_node) nodes_ = std::max<std::size_t>(nodes_, n + std::size_t{1});
-    nodes_ = std::max(nodes_, static_cast<std::size_t>(std::sqrt(double(arrays_.factor.size()))));
+    const FactorArrays& factor = arrays_.factor;
+    nodes_ =
+        std::max(nodes_, factor.row.empty() ? std::size_t(std::sqrt(double(factor.matrix.size())))
+                                            : factor.row.size());
+    check_cores();
+    factors_ = Factors(factor, nodes_);
     check_machine();
     check_tasks();
     check_messages();
@@ -78,8 +52,6 @@ Problem::Problem(const Arrays& arrays) : arrays_(arrays) {
         one_speed_ = one_speed_ && speed(c) == speed(0);
     }
     perfect_time_ = work / speed_sum;
-    symmetric_ = is_symmetric(arrays_.factor, nodes_);
-    if (!symmetric_) transposed_ = transposed(arrays_.factor, nodes_);
     node_offsets_.assign(nodes_ + 1, 0);
     for (Node n : arrays_.core_node) ++node_offsets_[n + 1];
     std::partial_sum(node_offsets_.begin(), node_offsets_.end(), node_offsets_.begin());
@@ -88,18 +60,22 @@ Problem::Problem(const Arrays& arrays) : arrays_(arrays) {
     for (Core c = 0; c < cores(); ++c) node_cores_[next[node(c)]++] = c;
 }
 
-void Problem::check_machine() const {
+void Problem::check_cores() const {
     if (cores() == 0) throw BalanceError("there is no core to map tasks to");
     if (cores() > (1U << 24)) throw BalanceError("there are more than 2^24 cores");
     // Without this check, a large node number would need a huge matrix.
     if (nodes_ > (1U << 16)) throw BalanceError("there are more than 2^16 nodes");
-    check_size("factor", arrays_.factor.size(), nodes_ * nodes_, false);
-    check_size("latency", arrays_.latency.size(), nodes_ * nodes_, true);
-    check_size("bandwidth", arrays_.bandwidth.size(), nodes_ * nodes_, true);
+}
+
+void Problem::check_machine() const {
+    const std::size_t pairs = factors_.rows() * factors_.rows();
+    check_size("latency", arrays_.latency.size(), pairs, true);
+    check_size("bandwidth", arrays_.bandwidth.size(), pairs, true);
     check_size("node_memory", arrays_.node_memory.size(), nodes_, true);
     check_size("speed", arrays_.speed.size(), cores(), true);
     check_size("background", arrays_.background.size(), cores(), true);
-    check_values("factor", arrays_.factor);
+    check_values("factor", arrays_.factor.matrix);
+    check_values("level_cost", arrays_.factor.cost);
     check_values("latency", arrays_.latency);
     check_values("bandwidth", arrays_.bandwidth, false);
     check_values("node_memory", arrays_.node_memory);
@@ -162,7 +138,7 @@ void Problem::check_messages() const {
 
 double Problem::message_time(std::uint64_t m, Node from, Node to) const {
     if (!has_times()) return message_cost(m) * factor(from, to);
-    const std::size_t pair = from * nodes_ + to;
+    const std::size_t pair = factors_.pair(from, to);
     return message_count(m) * arrays_.latency[pair] + message_bytes(m) / arrays_.bandwidth[pair];
 }
 

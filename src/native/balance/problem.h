@@ -14,11 +14,12 @@
 #include <stdexcept>
 #include <vector>
 
+#include "factors.h"
+
 namespace numascape::balance {
 
 using Task = std::uint32_t;
 using Core = std::uint32_t;
-using Node = std::uint32_t;
 using Block = std::uint32_t;  // memory that several tasks share
 constexpr Block kNoBlock = ~Block{0};
 using Mapping = std::vector<Core>;  // the core of each task
@@ -57,12 +58,13 @@ struct Arrays {
     std::span<const double> core_memory;        // bytes of each core's process; empty: unlimited
     std::span<const double> core_memory_taken;  // bytes that are not tasks'; empty: 0 each
 
-    // Nodes: row-major matrices, row = sender's node. factor(i, j) multiplies the cost of messages
-    // from node i to node j; the NUMA factor, 1 on the diagonal.
-    std::span<const double> factor;
+    // Nodes. The factor of nodes i and j multiplies the cost of messages from i to j: the NUMA
+    // factor, 1 on the diagonal of the matrix.
+    FactorArrays factor;
+    // The same rows and columns as the matrix of factors.
     std::span<const double> latency;      // seconds per message; empty: unknown
     std::span<const double> bandwidth;    // bytes per second; empty: unknown
-    std::span<const double> node_memory;  // bytes; empty: unlimited
+    std::span<const double> node_memory;  // of each node, in bytes; empty: unlimited
 };
 
 class Problem {
@@ -140,14 +142,9 @@ class Problem {
     }
     double time(Task t, Core c) const { return load(t) / speed(c); }
 
-    double factor(Node i, Node j) const { return arrays_.factor[i * nodes_ + j]; }
-    std::span<const double> factors() const { return arrays_.factor; }
-    // Row = the receiver's node.
-    std::span<const double> transposed_factors() const {
-        return symmetric_ ? arrays_.factor : std::span<const double>(transposed_);
-    }
+    double factor(Node i, Node j) const { return factors_(i, j); }
+    const Factors& factors() const { return factors_; }
     std::span<const double> latencies() const { return arrays_.latency; }
-    bool symmetric_factors() const { return symmetric_; }
     bool one_speed() const { return one_speed_; }
     bool has_times() const { return !arrays_.latency.empty() && !arrays_.bandwidth.empty(); }
     // The seconds for message m between cores of two nodes: by latency and bandwidth if both are
@@ -168,12 +165,12 @@ class Problem {
   private:
     void check_tasks() const;
     void check_messages() const;
+    void check_cores() const;
     void check_machine() const;
 
     Arrays arrays_;
     std::size_t nodes_ = 0;
-    bool symmetric_ = true;
-    std::vector<double> transposed_;  // factors; empty if they are symmetric
+    Factors factors_;
     bool one_speed_ = true;
     double perfect_time_ = 0.0;
     std::vector<std::size_t> node_offsets_;

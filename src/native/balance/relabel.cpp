@@ -67,7 +67,7 @@ class Relabelling {
             if (n == b) continue;
             if (problem_.factor(a, n) != problem_.factor(b, n)) return false;
             // Columns of a large matrix are slow to read.
-            if (problem_.symmetric_factors()) continue;
+            if (problem_.factors().symmetric()) continue;
             if (problem_.factor(n, a) != problem_.factor(n, b)) return false;
         }
         return problem_.factor(a, a) == problem_.factor(b, b) &&
@@ -76,14 +76,17 @@ class Relabelling {
     // Exchangeability is transitive, so the first of a group represents it.
     std::vector<std::vector<Node>> interchangeable_nodes() const {
         std::vector<std::vector<Node>> groups;
+        std::unordered_map<std::uint64_t, std::vector<std::size_t>> candidates;
         for (Node n = 0; n < problem_.nodes(); ++n) {
-            const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) {
-                return g.size() < kMaxCores && interchangeable(g[0], n);
+            std::vector<std::size_t>& near = candidates[problem_.factors().neighbourhood(n)];
+            const auto group = std::find_if(near.begin(), near.end(), [&](std::size_t g) {
+                return groups[g].size() < kMaxCores && interchangeable(groups[g][0], n);
             });
-            if (group == groups.end()) {
+            if (group == near.end()) {
+                near.push_back(groups.size());
                 groups.push_back({n});
             } else {
-                group->push_back(n);
+                groups[*group].push_back(n);
             }
         }
         return groups;

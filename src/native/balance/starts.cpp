@@ -55,8 +55,7 @@ bool communication_may_pay(const SearchState& now) {
     if (now.communication() > now.goal().max_communication) return true;
     const Problem& problem = now.problem();
     const CommunicationGraph& graph = now.level().graph;
-    const auto factors = problem.factors();
-    const double cheapest = *std::min_element(factors.begin(), factors.end());
+    const double cheapest = problem.factors().smallest();
     for (Task t = 0; t < now.level().size(); ++t) {
         const Node here = problem.node(now.mapping()[t]);
         double saved = 0.0;

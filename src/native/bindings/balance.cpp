@@ -55,7 +55,10 @@ class BoundProblem {
         a.background = keep<double>(arrays, "background");
         a.core_memory = keep<double>(arrays, "core_memory");
         a.core_memory_taken = keep<double>(arrays, "core_memory_taken");
-        a.factor = keep<double>(arrays, "factor");
+        a.factor.matrix = keep<double>(arrays, "factor");
+        a.factor.row = keep<std::uint32_t>(arrays, "factor_row");
+        a.factor.group = keep<std::uint32_t>(arrays, "level_group");
+        a.factor.cost = keep<double>(arrays, "level_cost");
         a.latency = keep<double>(arrays, "latency");
         a.bandwidth = keep<double>(arrays, "bandwidth");
         a.node_memory = keep<double>(arrays, "node_memory");

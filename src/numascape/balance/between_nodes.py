@@ -10,20 +10,20 @@ from numascape.balance.target import Target
 
 
 def traffic_between(graph: TaskGraph, target: Target, mapping: Cores) -> Floats:
-    """Bytes (messages, if bytes are unknown) from each node of the target to each node."""
-    node = target.core_node[mapping].astype(np.int64)
+    """Bytes (messages, if bytes are unknown) from each NUMA node of the target to each."""
+    node = target.numa_node[mapping]
     weights = graph.bytes if graph.bytes.any() else graph.count
     if not len(weights):
         weights = np.ones(graph.messages)
-    return _sums(node[graph.senders], node[graph.to], weights, target.nodes)
+    return _sums(node[graph.senders], node[graph.to], weights, len(target.factor))
 
 
 def migrations_between(target: Target, before: Cores, after: Cores) -> Floats:
-    """The number of tasks that migrate from each node to each node; the diagonal: within one."""
-    node = target.core_node.astype(np.int64)
+    """The number of tasks that migrate from each NUMA node to each; the diagonal: within one."""
+    node = target.numa_node
     moved = before != after
     weights = np.ones(int(moved.sum()))
-    return _sums(node[before[moved]], node[after[moved]], weights, target.nodes)
+    return _sums(node[before[moved]], node[after[moved]], weights, len(target.factor))
 
 
 def _sums(start: Integers, end: Integers, weights: Floats, nodes: int) -> Floats:

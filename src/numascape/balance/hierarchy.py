@@ -66,7 +66,7 @@ class _NodeGroups:
         target = self.target
         member = np.eye(self.number)[self.of_node]
         nodes = member.sum(axis=0)
-        factor = member.T @ target.factor @ member / np.outer(nodes, nodes)
+        factor = self._sums_of_factors(member) / np.outer(nodes, nodes)
         np.fill_diagonal(factor, [self._least_cost(g) for g in range(self.number)])
         speed = self._sums(target.speed if len(target.speed) else np.ones(target.cores))
         memory = target.node_memory
@@ -74,6 +74,24 @@ class _NodeGroups:
             "groups", np.arange(self.number, dtype=np.uint32), factor, speed=speed,
             node_memory=sums(self.of_node, memory, self.number) if len(memory) else memory,
         )  # fmt: skip
+
+    def _sums_of_factors(self, member: Floats) -> Floats:
+        """The sums of the factors of all pairs of nodes, for each pair of groups."""
+        target, inner = self.target, self.target.inner
+        if inner is None:
+            return member.T @ target.factor @ member
+        of_row = _sums_of_rows(inner.row, member, len(target.factor))
+        total = of_row.T @ target.factor @ of_row
+        around = np.diag(target.factor)[inner.row]
+        for group, cost in zip(inner.group[::-1], inner.cost[::-1], strict=True):
+            # Within a group of this level, a message costs less than on the next coarser level.
+            groups = int(group.max()) + 1
+            less = np.zeros(groups)
+            less[group] = cost - around
+            inside = _sums_of_rows(group, member, groups)
+            total += inside.T @ (less[:, None] * inside)
+            around = np.full(len(group), cost)
+        return total
 
     def background(self, of_cores: Floats) -> Floats:
         """The time per iteration of each group's other work, if all its cores share it."""
@@ -93,6 +111,8 @@ class _NodeGroups:
 
     def _least_cost(self, group: int) -> float:
         """The lowest cost of a message within the group."""
+        if self.target.inner is not None:
+            return float(self.target.inner.cost[0])
         here = self.of_node == group
         return float(self.target.factor[np.ix_(here, here)].min())
 
@@ -104,11 +124,19 @@ class _NodeGroups:
         def of(values: Floats, kept: Integers) -> Floats:
             return values[kept] if len(values) else values
 
+        rows, inner = (nodes, None) if target.inner is None else target.inner.part(nodes)
         return Target(
-            target.name, node.astype(np.uint32), target.factor[np.ix_(nodes, nodes)],
+            target.name, node.astype(np.uint32), target.factor[np.ix_(rows, rows)],
             speed=of(target.speed, cores), node_memory=of(target.node_memory, nodes),
-            core_memory=of(target.core_memory, cores),
+            core_memory=of(target.core_memory, cores), inner=inner,
         )  # fmt: skip
+
+
+def _sums_of_rows(places: npt.NDArray[np.uint32], rows: Floats, size: int) -> Floats:
+    """For each place, the sum of the rows that are there."""
+    result = np.zeros((size, rows.shape[1]))
+    np.add.at(result, places, rows)
+    return result
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from numascape.balance.graph import Floats, no_floats
+from numascape.balance.graph import Floats, Integers, no_floats
 from numascape.balance.place_levels import BETWEEN_HOSTS, CORE, NODE, PlaceLevel, common_level
-from numascape.balance.target import Target
+from numascape.balance.target import Inner, Target
 from numascape.errors import NumascapeError
 from numascape.machine.core_latencies import CoreLatencies
 
-MAX_PLACES = 4096
-"""A target has a factor for each pair of its nodes. With so many nodes, these need 128 MiB."""
+MAX_PLACES = 16384
+"""For each task, a search adds up the costs of its messages on every place."""
 _STEP: Final = 2.0
 """It is assumed that a message costs twice as much as on the next finer level. Published latencies
 between cores rise 1.3 to 5 times from a level to the next."""
@@ -123,10 +123,9 @@ def with_levels(target: Target, levels: Sequence[PlaceLevel], costs: LevelCosts)
     many nodes, or the costs are not those of the levels.
     """
     each = costs.of(levels)
-    # The coarsest level in which all messages cost the same; the core, if this is above the node.
-    within = [i for i, level in enumerate(levels) if each[i] == each[0]]
-    finest = within[-1] if within[-1] <= [level.name for level in levels].index(NODE) else 0
-    group = levels[finest].group
+    # The coarsest level, up to the node, in which all messages cost the same.
+    node = [level.name for level in levels].index(NODE)
+    group = levels[max(i for i in range(node + 1) if each[i] == each[0])].group
     places = int(group.max()) + 1
     if places > MAX_PLACES:
         raise NumascapeError(
@@ -134,21 +133,43 @@ def with_levels(target: Target, levels: Sequence[PlaceLevel], costs: LevelCosts)
             "fewer --hosts, or the same cost for core and cache"
         )
     first = np.unique(group, return_index=True)[1]
-    node = target.core_node[first].astype(np.int64)
-    factor = costs.by_name[NODE] * target.factor[np.ix_(node, node)]
+    # The memory of a node belongs to several places, so its limit is not known for one.
+    return replace(
+        target, core_node=group, factor=_between_nodes(target, levels, costs.by_name[NODE], each),
+        node_memory=no_floats(), inner=_inside_nodes(target, levels, each, first),
+    )  # fmt: skip
+
+
+def _between_nodes(
+    target: Target, levels: Sequence[PlaceLevel], within: float, each: Sequence[float | None]
+) -> Floats:
+    """The costs of messages between NUMA nodes, and on the diagonal within each."""
+    first = np.unique(target.core_node, return_index=True)[1]
+    factor: Floats = within * target.factor
     shared = common_level(levels, first[:, None], first[None, :])
     for i, cost in enumerate(each):
         if cost is not None:
             factor[shared == i] = cost
+    np.fill_diagonal(factor, within)
+    return factor
 
-    def spread(values: Floats) -> Floats:
-        return values[np.ix_(node, node)] if len(values) else values
 
-    # The memory of a node belongs to several places, so its limit is not known for one.
-    return replace(
-        target, core_node=group, factor=factor, latency=spread(target.latency),
-        bandwidth=spread(target.bandwidth), node_memory=no_floats(),
-    )  # fmt: skip
+def _inside_nodes(
+    target: Target, levels: Sequence[PlaceLevel], each: Sequence[float | None], first: Integers
+) -> Inner | None:
+    """The levels inside nodes, for places whose first cores these are; None if there are none.
+
+    A level whose messages cost as much as those of the next one is left out.
+    """
+    node = [level.name for level in levels].index(NODE)
+    inside = [i for i in range(node) if each[i] != each[i + 1]]
+    if not inside:
+        return None
+    return Inner(
+        row=target.core_node[first],
+        group=np.array([levels[i].group[first] for i in inside], np.uint32),
+        cost=np.array([each[i] for i in inside], np.float64),
+    )
 
 
 def measured_costs(

@@ -82,7 +82,7 @@ class _Run:
     def __init__(self, graph: TaskGraph, target: Target, mapping: Cores, costs: Costs) -> None:
         self.mapping = mapping.tolist()
         node = target.core_node[mapping]
-        self.factor = target.factor[node[graph.senders], node[graph.to]]
+        self.factor = target.factors(node[graph.senders], node[graph.to])
         count = graph.count if len(graph.count) else np.ones(graph.messages)
         size = graph.bytes if len(graph.bytes) else np.zeros(graph.messages)
         handling: Floats = count * costs.per_message + size * costs.per_byte * self.factor
@@ -184,7 +184,7 @@ def migration_time(
     chosen = costs or Costs()
     moved = before != after
     size = graph.migrated_bytes if len(graph.migrated_bytes) else np.zeros(graph.tasks)
-    factor = target.factor[target.core_node[before], target.core_node[after]]
+    factor = target.factors(target.core_node[before], target.core_node[after])
     each = (chosen.per_migration + size * chosen.per_migrated_byte * factor)[moved]
     busy = np.bincount(before[moved], each, target.cores)
     busy += np.bincount(after[moved], each, target.cores)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from numascape.balance.graph import Floats, no_floats
+from numascape.balance.graph import Floats, Integers, no_floats
 from numascape.errors import NumascapeError
 from numascape.machine import Machine, numa_factors
 from numascape.machine.factors import bandwidths, latencies
@@ -23,12 +23,34 @@ USUAL_HOST_FACTOR: Final = 10.0
 
 
 @dataclass(frozen=True, eq=False)
+class Inner:
+    """Groups of nodes inside the rows of a target's matrices, level by level, from the finest.
+
+    `row` is the row of each node in the matrices; `group` (levels x nodes) the group of each node;
+    `cost` that of a message within a group, by level. Groups are inside those of the next level.
+    """
+
+    row: npt.NDArray[np.uint32]
+    group: npt.NDArray[np.uint32]
+    cost: Floats
+
+    def part(self, nodes: Integers) -> tuple[Integers, Inner]:
+        """The rows that these nodes have, and the groups of these nodes, renumbered."""
+        rows, row = np.unique(self.row[nodes], return_inverse=True)
+        group = [np.unique(level[nodes], return_inverse=True)[1] for level in self.group]
+        return rows.astype(np.int64), Inner(
+            row.astype(np.uint32), np.array(group, np.uint32), self.cost
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Target:
     """Cores, each on a node, and matrices over nodes (row = the sender's).
 
     `factor` is the NUMA factor; `latency` seconds per message and `bandwidth` bytes per second,
     both empty where unknown; `cpus` the CPU number of each core; `core_memory` the bytes that each
-    core's process may use, empty where that is unlimited.
+    core's process may use, empty where that is unlimited. With `inner`, several nodes have one row
+    of the matrices, and messages within a group of nodes cost what its level says.
     """
 
     name: str
@@ -40,6 +62,7 @@ class Target:
     bandwidth: Floats = field(default_factory=no_floats)
     node_memory: Floats = field(default_factory=no_floats)
     core_memory: Floats = field(default_factory=no_floats)
+    inner: Inner | None = None
 
     @property
     def cores(self) -> int:
@@ -49,7 +72,24 @@ class Target:
     @property
     def nodes(self) -> int:
         """The number of nodes."""
-        return len(self.factor)
+        return len(self.factor) if self.inner is None else len(self.inner.row)
+
+    @property
+    def numa_node(self) -> Integers:
+        """The NUMA node of each core: the row of its node in the matrices."""
+        rows = np.arange(self.nodes) if self.inner is None else self.inner.row.astype(np.int64)
+        return rows[self.core_node]
+
+    def factors(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+        """The factors of messages from nodes `a` to nodes `b`, which broadcast."""
+        start, end = np.asarray(a, np.int64), np.asarray(b, np.int64)
+        if self.inner is None:
+            return np.asarray(self.factor[start, end], np.float64)
+        row = self.inner.row
+        found = np.array(self.factor[row[start], row[end]], np.float64)
+        for group, cost in zip(self.inner.group[::-1], self.inner.cost[::-1], strict=True):
+            found[group[start] == group[end]] = cost
+        return found
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """The arrays by their names in src/native/balance/problem.h."""
@@ -58,6 +98,10 @@ class Target:
             name: np.ascontiguousarray(getattr(self, name), np.float64).ravel() for name in floats
         }
         arrays["core_node"] = np.ascontiguousarray(self.core_node, np.uint32)
+        if self.inner is not None:
+            arrays["factor_row"] = np.ascontiguousarray(self.inner.row, np.uint32)
+            arrays["level_group"] = np.ascontiguousarray(self.inner.group, np.uint32).ravel()
+            arrays["level_cost"] = np.ascontiguousarray(self.inner.cost, np.float64)
         return arrays
 
 

@@ -78,7 +78,7 @@ def _draw_loads(axes: Axes, problem: Problem, balanced: Balanced) -> None:
         axes.bar(np.arange(len(bars)) + offset, bars, 0.4, color=colour, label=name)
     mean = times[0].mean()
     axes.axhline(mean, color="black", linewidth=0.8, linestyle="--", label="mean")
-    edges = np.nonzero(np.diff(problem.target.core_node))[0]
+    edges = np.nonzero(np.diff(problem.target.numa_node))[0]
     if len(edges) < 64:
         for edge in edges:
             axes.axvline((edge + 1) / per_bar - 0.5, color="#888888", linewidth=0.5)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from numascape.balance import Options, Problem, flat_target, target_of_machine, task_graph
 from numascape.balance import generators as generated
 from numascape.balance.formats import write_graph
+from numascape.balance.hierarchy import _NodeGroups
 from numascape.balance.levels import (
     LevelCosts,
     assumed_costs,
@@ -23,8 +25,9 @@ from numascape.balance.levels import (
     three_costs,
     with_levels,
 )
+from numascape.balance.mapping import OURS
 from numascape.balance.place_levels import level_names, messages_by_level, place_levels
-from numascape.balance.target import several_hosts
+from numascape.balance.target import Target, several_hosts
 from numascape.errors import NumascapeError
 from numascape.machine import open_machine
 from numascape.machine.core_latencies import CoreLatencies, with_core_latencies
@@ -62,9 +65,9 @@ def test_a_message_costs_what_its_level_costs() -> None:
     target = with_levels(hosts, levels, three_costs((0, 1, 3), levels))
     assert (target.cores, target.nodes) == (64, 64)
     # Four cores share a cache, eight are on a node, 32 on a host.
-    assert target.factor[0, :8].tolist() == [0, 1, 1, 1, 3, 3, 3, 3]
-    assert target.factor[0, 8] == 3 * one.factor[0, 1]
-    assert set(target.factor[0, 32:]) == {30.0}
+    assert target.factors(0, range(8)).tolist() == [0, 1, 1, 1, 3, 3, 3, 3]
+    assert target.factors(0, 8) == 3 * one.factor[0, 1]
+    assert set(target.factors(0, range(32, 64))) == {30.0}
     # Without a difference within caches, each cache is one place.
     levels = place_levels(one, machine)
     caches = with_levels(one, levels, three_costs((1, 1, 3), levels))
@@ -106,9 +109,9 @@ def test_costs_that_do_not_rise_are_refused() -> None:
         LevelCosts({"core": 0, "node": 0})
     with pytest.raises(NumascapeError, match="no level 'L9' here: choose from core, node, host"):
         with_levels(one, levels, named_costs("L9=1,node=3", levels))
-    many = several_hosts(one, 200, 5.0)
-    levels = place_levels(many, machine, 200)
-    with pytest.raises(NumascapeError, match="6400 cores or caches"):
+    many = several_hosts(one, 600, 5.0)
+    levels = place_levels(many, machine, 600)
+    with pytest.raises(NumascapeError, match="19200 cores or caches"):
         with_levels(many, levels, three_costs((0, 1, 3), levels))
 
 
@@ -176,11 +179,11 @@ def test_costs_by_name_reach_beyond_the_node() -> None:
     levels = place_levels(hosts, machine, 2)
     near = with_levels(hosts, levels, named_costs("core=0,L2=1,L3=2,node=3", levels))
     # Cores 0 to 31 are one host; groups of 4, 8 and 16 share an L3 cache, a node and a package.
-    assert near.factor[0, [0, 1, 2, 4, 8, 16, 32]].tolist() == [0, 1, 2, 3, 6, 6, 30]
+    assert near.factors(0, [0, 1, 2, 4, 8, 16, 32]).tolist() == [0, 1, 2, 3, 6, 6, 30]
     far = with_levels(
         hosts, levels, named_costs("core=0,L3=2,node=3,package=4,host=5,hosts=50", levels)
     )
-    assert far.factor[0, [0, 1, 2, 4, 8, 16, 32]].tolist() == [0, 2, 2, 3, 4, 5, 50]
+    assert far.factors(0, [0, 1, 2, 4, 8, 16, 32]).tolist() == [0, 2, 2, 3, 4, 5, 50]
     assumed = assumed_costs(levels)
     assert assumed.by_name == {"core": 0, "L2": 1, "L3": 2, "node": 4}
 
@@ -200,7 +203,78 @@ def test_every_level_is_measured() -> None:
     assert costs.by_name == {"core": 0, "L2": 1, "L3": 1.5, "node": 3}
     assert found.factor[0].tolist() == [1, 2, 4, 4]
     by_level = with_levels(found, levels, costs)
-    assert by_level.factor[0, [0, 1, 2, 4, 8, 16]].tolist() == [0, 1, 1.5, 3, 6, 12]
+    assert by_level.factors(0, [0, 1, 2, 4, 8, 16]).tolist() == [0, 1, 1.5, 3, 6, 12]
+
+
+def _every_pair(target: Target) -> Target:
+    """The same target with a matrix of all pairs of places."""
+    place = np.arange(target.nodes)
+    return replace(target, factor=target.factors(place[:, None], place), inner=None)
+
+
+COSTS = (
+    "core=0,L2=1,L3=2,node=3",
+    "core=1,L2=1,L3=2,node=2",
+    "core=0,L3=2,node=3,package=4,host=5,hosts=50",
+    "node=2,package=2",
+)
+
+
+@pytest.mark.parametrize("words", COSTS)
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_groups_of_places_stand_for_a_matrix_of_all_pairs(words: str, hosts: int) -> None:
+    """All costs are integers, so all sums are exact, and equal mappings result."""
+    machine = open_machine(DEEP)
+    plain = several_hosts(target_of_machine(machine, 2.0), hosts, 10.0)
+    plain.factor[0, 1] = 3.0  # the directions of a pair of nodes differ
+    levels = place_levels(plain, machine, hosts)
+    if hosts == 1:
+        words = words.removesuffix(",hosts=50")
+    target = with_levels(plain, levels, named_costs(words, levels))
+    matrix = _every_pair(target)
+    graph = generated.mesh(20, target.cores, seed=3)
+    two = [Problem(graph, one) for one in (target, matrix)]
+    for name in ("numalb", "nucolb", "hwtopolb", "hierarchicalnumalb", "metis", "scotch", OURS):
+        first, second = (one.run(name, Options(effort=0.1, iterations=50)) for one in two)
+        assert first.mapping.tolist() == second.mapping.tolist(), name
+        assert first.metrics == second.metrics
+        relabelled = [one.relabel(first.mapping).tolist() for one in two]
+        assert relabelled[0] == relabelled[1]
+    for groups in (2, 3):
+        both = [_NodeGroups.divide(one, groups) for one in (target, matrix)]
+        assert np.allclose(both[0].as_cores().factor, both[1].as_cores().factor)
+        parts = [_every_pair(one.part(1)).factor for one in both]
+        assert (parts[0] == parts[1]).all()
+
+
+def test_each_of_16384_cores_is_a_place() -> None:
+    machine = open_machine("package:2 numa:4 l3:2 core:4 pu:1")
+    plain = several_hosts(target_of_machine(machine, 2.0), 256, 10.0)
+    levels = place_levels(plain, machine, 256)
+    target = with_levels(plain, levels, named_costs("core=0,L3=1,node=2", levels))
+    assert (target.nodes, target.factor.shape) == (16384, (2048, 2048))
+    graph = task_graph([1, 1, 1, 1], [0, 1, 4, 16383], [0, 0, 0], [1, 2, 3])
+    assert Problem(graph, target).measure(graph.core).communication == 1 + 2 + 2 * 10
+
+
+def test_wrong_groups_of_places_are_refused() -> None:
+    machine = open_machine(DEEP)
+    plain = target_of_machine(machine, 2.0)
+    levels = place_levels(plain, machine)
+    target = with_levels(plain, levels, named_costs("core=0,L2=1,L3=2,node=3", levels))
+    graph = task_graph([1], [0], [], [])
+    assert target.inner is not None
+    group = target.inner.group.copy()
+    group[1, 0] = group[1, 31]
+    wrong: dict[str, dict[str, Any]] = {
+        "is not inside one group of the next level": {"group": group},
+        "factor_row has the row 4 of 4": {"row": target.inner.row + np.uint32(1)},
+        "level_group has 32 values instead of 96": {"group": group[:1]},
+        "level_cost 0 is nan": {"cost": target.inner.cost * np.nan},
+    }
+    for message, change in wrong.items():
+        with pytest.raises(NumascapeError, match=message):
+            Problem(graph, replace(target, inner=replace(target.inner, **change)))
 
 
 def test_balancers_see_every_level() -> None:

@@ -100,9 +100,10 @@ def _scotch_by_level(machine: Machine, source: str | None, level_costs: str) -> 
     one, costs = one_host(machine, source, TargetOptions(None, None, None, level_costs, None))
     assert costs is not None
     target = with_levels(one, place_levels(one, machine), costs)
-    place, factor = target.core_node, target.factor
+    core = target.core_node
+    factor = target.factors(core[:, None], core)
 
     def cost(i: int, j: int) -> float:
-        return float(max(factor[place[i], place[j]], factor[place[j], place[i]]))
+        return float(max(factor[i, j], factor[j, i]))
 
     return scotch_target(target.cores, cost)

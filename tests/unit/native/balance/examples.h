@@ -28,7 +28,7 @@ struct Example {
         if (!to.empty()) a.message_offsets = offsets;
         a.message_to = to, a.message_count = count, a.message_bytes = bytes;
         a.core_node = core_node, a.speed = speed, a.background = background;
-        a.factor = factor, a.latency = latency, a.bandwidth = bandwidth;
+        a.factor.matrix = factor, a.latency = latency, a.bandwidth = bandwidth;
         a.node_memory = node_memory;
         return a;
     }
