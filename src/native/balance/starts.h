@@ -18,7 +18,7 @@ namespace numascape::balance {
 inline constexpr std::string_view kStartNow = "now", kStartScratch = "scratch",
                                   kStartTwoLevel = "twolevel",
                                   kStartTwoLevelScotch = "twolevel-scotch";
-// An algorithm that is also chosen without being named.
+// An algorithm that is sometimes also chosen without being named.
 inline constexpr std::string_view kStartScotch = "scotch";
 
 // Throws BalanceError unless each name is one of these or of another algorithm.
