@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
+from numascape.live.positions import PartCells
+from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import HUGE_PAGE, PartCount, Snapshot
 from numascape.live.targets import TargetProcess
 from numascape.live.threads import Thread
 
 PAGE = 4096
 TENSORS = 60
+MODEL: FileKey = ("8:1", 6)
+_HEAP_CELLS = 32
+_HEAP_CELL = 4 * HUGE_PAGE // _HEAP_CELLS
 
 
 def model_server(name: str, pid: int = 4242) -> Snapshot:
     """A process with a variable of this name, a heap in huge pages, and a model.
 
     The variable is on node 0, the heap is on both nodes, and the layers of the model are on them in
-    turn. One page of the heap is in swap, and the node of another one is unknown. A thread may run
-    on node 1 only.
+    turn. The last page of the heap is in swap, and the node of the one before is unknown. A thread
+    may run on node 1 only.
     """
     mappings = (
         Mapping(0, 8 * PAGE, "rw-p", 0, "8:1", 5, "/opt/server", policy="default"),
@@ -54,4 +61,22 @@ def model_server(name: str, pid: int = 4242) -> Snapshot:
         nodes={0: (0, 1), 1: (2, 3)},
         every=1,
         huge_told=True,
+        cells=_cells(len(parts)),
     )
+
+
+def _cells(parts: int) -> PartCells:
+    """The pages of model_server by their places in its parts (their number)."""
+    rows = [(0, 0, 0, 8 * PAGE)]
+    rows += [(1, cell, int(cell >= 24), _HEAP_CELL) for cell in range(_HEAP_CELLS - 1)]
+    rows += [(1, _HEAP_CELLS - 1, -1, PAGE), (1, _HEAP_CELLS - 1, 1, _HEAP_CELL - 2 * PAGE)]
+    rows += [(2 + layer, 0, layer % 2, 8 * PAGE) for layer in range(parts - 2)]
+    part, cell, node, count = np.array(rows, np.int64).T
+    sizes = [8 * PAGE, _HEAP_CELL, *[8 * PAGE] * (parts - 2)]
+    return PartCells(part, cell, node, count, np.array(sizes, np.int64))
+
+
+def shared_model() -> dict[FileKey, SharedFile]:
+    """The model of several such processes: the layers are on both nodes in turn."""
+    nodes = np.repeat(np.arange(TENSORS) % 2, 8).astype(np.int16)
+    return {MODEL: SharedFile(0, PAGE, nodes)}

@@ -98,9 +98,12 @@ def pages(
     if as_json:
         _print_json(watched, exact, watch)
     elif output is not None:
+        from numascape.live.shared_files import read_shared_files
         from numascape.report.process_page import render_processes
 
-        say_written(output, render_processes(_snapshots(watched, exact), detail, output))
+        snapshots = _snapshots(watched, exact)
+        files = read_shared_files(snapshots)
+        say_written(output, render_processes(snapshots, files, detail, output))
     elif prometheus is not None:
         _export(prometheus, watched, exact, watch)
     elif watch is None:

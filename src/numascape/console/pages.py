@@ -13,7 +13,7 @@ from numascape.console.process_tables import node_table, process_table, threads_
 from numascape.console.structure_table import (
     StructureRow,
     strip_note,
-    strip_of,
+    strip_text,
     structure_table,
 )
 from numascape.console.tables import name
@@ -23,6 +23,7 @@ from numascape.live.notes import notes_of
 from numascape.live.positions import PlacedBytes, placed_bytes
 from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import Snapshot
+from numascape.live.strips import strip_of
 from numascape.live.structures import ProcessOnNode, Structure, node_uses, structures_of
 from numascape.live.together import JointStructure, ProcessSums, Together, together
 from numascape.quantities import bytes_text, counted
@@ -85,7 +86,7 @@ def _one(
 ) -> list[RenderableType]:
     every = _with_places(snapshot, in_detail)
     rows = [
-        _row(item, strip_of(placed or placed_bytes(snapshot.cells, snapshot.parts, item.parts)))
+        _row(item, placed or placed_bytes(snapshot.cells, snapshot.parts, item.parts))
         for item, placed in every[:top]
     ]
     rest = [item for item, _ in every[top:]]
@@ -113,7 +114,7 @@ def _several(
     found: Together, console: Console, processes: int, structures: int
 ) -> list[RenderableType]:
     rows = [
-        _row(item, strip_of(found.placed(item)), _processes(item, found))
+        _row(item, found.placed(item), _processes(item, found))
         for item in found.structures[:structures]
     ]
     rest = found.structures[structures:]
@@ -134,7 +135,7 @@ def _structures(
     huge_told: bool,
 ) -> list[RenderableType]:
     if rest:
-        rows = [*rows, _row(_added(rest), "")]
+        rows = [*rows, _row(_added(rest))]
     return [structure_table(rows, nodes, console, huge_told)] if rows else []
 
 
@@ -145,14 +146,14 @@ def _end(snapshots: Sequence[Snapshot], rows: Sequence[StructureRow] | None = No
     return [Text(name(line), "dim") for line in notes]
 
 
-def _row(item: Structure, strip: str, processes: str = "") -> StructureRow:
+def _row(item: Structure, placed: PlacedBytes | None = None, processes: str = "") -> StructureRow:
     return StructureRow(
         file_name(item.name) if item.kind == "file" else item.name,
         item.kind,
         item.resident,
         item.nodes,
         item.page_sizes,
-        strip,
+        strip_text(strip_of(placed)) if placed else "",
         ", ".join(sorted(item.policies)),
         processes,
     )
@@ -194,12 +195,11 @@ def _amounts(uses: Sequence[ProcessOnNode], snapshots: Sequence[Snapshot]) -> st
 
 def _sum_of_all(found: Together) -> ProcessSums:
     """All processes, with the pages of shared files once."""
-    files = sum(one.files for one in found.processes)
     return ProcessSums(
         found.snapshots[0].target,
         sum(use.anonymous for use in found.nodes),
-        files,
-        sum(use.mapped_file for use in found.nodes) - files,
+        sum(one.files for one in found.processes),
+        found.shared_nodes,
         {use.node: use.anonymous + use.mapped_file for use in found.nodes},
         sum(use.threads for use in found.nodes),
     )

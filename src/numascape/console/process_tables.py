@@ -12,9 +12,9 @@ from rich.table import Table
 from numascape.console.structure_table import node_columns
 from numascape.console.tables import name, table_of
 from numascape.live.snapshot import Snapshot
-from numascape.live.structures import ProcessOnNode
+from numascape.live.structures import ProcessOnNode, bound_threads
 from numascape.live.threads import Thread
-from numascape.live.together import ProcessSums
+from numascape.live.together import ProcessSums, bytes_by_node
 from numascape.machine.kernel_lists import format_cpu_list
 from numascape.quantities import bytes_text, counted
 
@@ -25,12 +25,7 @@ _OF_SUMS: Final = 48
 
 def node_table(uses: Iterable[ProcessOnNode], snapshots: Sequence[Snapshot]) -> Table:
     """The nodes with the memory and the threads of all these processes."""
-    threads = [(thread, one.nodes) for one in snapshots for thread in one.threads]
-    bound: dict[int, int] = {}
-    for thread, cpus in threads:
-        allowed = thread.nodes(cpus)
-        if len(allowed) == 1:
-            bound[allowed[0]] = bound.get(allowed[0], 0) + 1
+    bound = bound_threads(snapshots)
     huge_told = all(one.huge_told for one in snapshots)
     nodes = snapshots[0].nodes
     rows = [
@@ -57,7 +52,7 @@ def process_table(
     top: int,
 ) -> Table:
     """The `top` largest processes, the sum of the others, and `joint`, the sum of all."""
-    ordered = sorted(processes, key=lambda one: (-sum(one.nodes.values()), one.target.pid))
+    ordered = sorted(processes, key=lambda one: one.order)
     shown = [(f"{one.target.pid} {one.target.name}", one) for one in ordered[:top]]
     rest = ordered[top:]
     if rest:
@@ -78,16 +73,12 @@ def process_table(
 
 
 def _added(processes: Sequence[ProcessSums]) -> ProcessSums:
-    nodes: dict[int, int] = {}
-    for one in processes:
-        for node, count in one.nodes.items():
-            nodes[node] = nodes.get(node, 0) + count
     return ProcessSums(
         processes[0].target,
         sum(one.anonymous for one in processes),
         sum(one.files for one in processes),
-        sum(one.shared for one in processes),
-        nodes,
+        bytes_by_node(pair for one in processes for pair in one.shared_nodes.items()),
+        bytes_by_node(pair for one in processes for pair in one.nodes.items()),
         sum(one.threads for one in processes),
     )
 

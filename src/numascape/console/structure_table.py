@@ -13,16 +13,13 @@ from rich.text import Text
 
 from numascape.appearance.palette import CATEGORIES
 from numascape.console.tables import name, table_of
-from numascape.live.positions import PlacedBytes, bytes_by_position
 from numascape.live.snapshot import HUGE_PAGE
+from numascape.live.strips import NOTHING, SEVERAL, UNKNOWN
 from numascape.quantities import bytes_text, share_text
 
-POSITIONS: Final = 16
-# A position is of a node that has at least this share of the pages there.
-_DOMINATES: Final = 0.75
 # Up to this share, pages whose node is unknown (mostly the zero page) have no column.
 _LITTLE: Final = 0.01
-_MIXED, _NOTHING, _UNKNOWN = "*", "·", "?"
+_OTHERS: Final = {SEVERAL: "*", NOTHING: "·", UNKNOWN: "?"}
 _SYMBOLS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _BY_POSITION: Final = "by position"
 # Characters of a column of bytes, of the largest shares, and of all columns but those of nodes.
@@ -113,7 +110,7 @@ def _largest_shares(nodes: Mapping[int, int]) -> str:
     total = sum(nodes.values())
     most = sorted(nodes, key=lambda node: (-nodes[node], node))[:2]
     return ", ".join(
-        f"{node if node >= 0 else _UNKNOWN}: {share_text(nodes[node] / total)}"
+        f"{node if node >= 0 else _symbol(UNKNOWN)}: {share_text(nodes[node] / total)}"
         for node in most
         if nodes[node]
     )[:_OF_SHARES]
@@ -140,39 +137,24 @@ def _size_name(size: int) -> str:
     return f"{size >> 20}M" if size >= 1 << 20 else f"{size >> 10}K"
 
 
-def strip_of(placed: PlacedBytes) -> str:
-    """A symbol for each sixteenth of the addresses: the number of the node of its pages.
+def strip_text(strip: Sequence[int]) -> str:
+    """A symbol for each position of a strip (strip_of): the number of the node.
 
-    `*`: no node has three quarters of them. `·`: none are in memory. `?`: the node is unknown.
+    `*`: several nodes. `·`: nothing is in memory. `?`: the node is unknown.
     """
-    by_node = bytes_by_position(placed, POSITIONS)
-    text = ""
-    for at in range(POSITIONS):
-        here = {node: float(of_node[at]) for node, of_node in by_node.items() if of_node[at]}
-        most = max(here, key=lambda node: here[node], default=None)
-        if most is None:
-            text += _NOTHING
-        elif here[most] < _DOMINATES * sum(here.values()):
-            text += _MIXED
-        else:
-            text += _symbol(most)
-    return text
+    return "".join(_symbol(node) for node in strip)
 
 
 def strip_note(strips: Sequence[str]) -> str:
     """The meaning of the strips' symbols, as far as they are not numbers of nodes."""
     used = "".join(strips)
-    meanings = {
-        _MIXED: "several nodes",
-        _NOTHING: "not in memory",
-        _UNKNOWN: "unknown",
-    }
-    found = [f"{symbol} {text}" for symbol, text in meanings.items() if symbol in used]
+    meanings = {SEVERAL: "several nodes", NOTHING: "not in memory", UNKNOWN: "unknown"}
+    found = [f"{_OTHERS[one]} {text}" for one, text in meanings.items() if _OTHERS[one] in used]
     return f"{_BY_POSITION}: the node of each 16th" + "".join(f"; {one}" for one in found)
 
 
 def _symbol(node: int) -> str:
-    return _SYMBOLS[node % len(_SYMBOLS)] if node >= 0 else _UNKNOWN
+    return _SYMBOLS[node % len(_SYMBOLS)] if node >= 0 else _OTHERS[node]
 
 
 def _colour(table: Table, nodes: Sequence[int]) -> None:

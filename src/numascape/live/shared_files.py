@@ -34,6 +34,11 @@ class SharedFile:
     page_bytes: int
     nodes: npt.NDArray[np.int16]
 
+    @property
+    def end(self) -> int:
+        """The offset behind the last page."""
+        return self.offset + len(self.nodes) * self.page_bytes
+
     def counts(self, start: int, end: int) -> dict[tuple[int, int], int]:
         """The bytes between two offsets in the file, by node (-1: unknown) and size of page."""
         values, numbers = np.unique(self._pages(start, end), return_counts=True)

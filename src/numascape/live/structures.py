@@ -141,6 +141,17 @@ def node_uses(snapshot: Snapshot) -> list[ProcessOnNode]:
     ]
 
 
+def bound_threads(snapshots: Iterable[Snapshot]) -> dict[int, int]:
+    """By node, the threads of these processes that may run on CPUs of this node only."""
+    bound: dict[int, int] = {}
+    for snapshot in snapshots:
+        for thread in snapshot.threads:
+            allowed = thread.nodes(snapshot.nodes)
+            if len(allowed) == 1:
+                bound[allowed[0]] = bound.get(allowed[0], 0) + 1
+    return bound
+
+
 def swapped_bytes(snapshot: Snapshot) -> int:
     """The bytes that are not in memory but in swap (or just being moved)."""
     return sum(count.bytes for count in snapshot.counts if count.memory == "swapped")

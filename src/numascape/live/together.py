@@ -15,14 +15,28 @@ from numascape.live.targets import TargetProcess
 
 @dataclass(frozen=True)
 class ProcessSums:
-    """The memory that a process maps, in bytes; `shared` is that of files that others map, too."""
+    """The memory that a process maps, in bytes.
+
+    `nodes` is all of it by node, and `shared_nodes` that of files that others map, too. `files` is
+    without these.
+    """
 
     target: TargetProcess
     anonymous: int
     files: int
-    shared: int
+    shared_nodes: dict[int, int]
     nodes: dict[int, int]
     threads: int
+
+    @property
+    def shared(self) -> int:
+        """The bytes of files that others map, too."""
+        return sum(self.shared_nodes.values())
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """What to sort processes by: those with the most memory first."""
+        return -sum(self.nodes.values()), self.target.pid
 
 
 @dataclass
@@ -47,10 +61,14 @@ class JointStructure(Structure):
 
 @dataclass(frozen=True)
 class Together:
-    """All processes: their nodes, the largest structures first, and the sums of each process."""
+    """All processes: their nodes, the largest structures first, and the sums of each process.
+
+    `shared_nodes` is the part of the nodes' bytes that is in files that several processes map.
+    """
 
     snapshots: tuple[Snapshot, ...]
     nodes: list[ProcessOnNode]
+    shared_nodes: dict[int, int]
     structures: list[JointStructure]
     processes: list[ProcessSums]
     files: dict[FileKey, SharedFile]
@@ -84,9 +102,15 @@ def together(
     own = [list(_own_counts(snapshot, files)) for snapshot in snapshots]
     structures = _joined(snapshots, own, files, in_detail)
     found = [item for item in structures if item.resident or item.swapped]
+    shared = [
+        (node, page_bytes, count)
+        for file in files.values()
+        for (node, page_bytes), count in file.counts(file.offset, file.end).items()
+    ]
     return Together(
         tuple(snapshots),
-        _nodes(snapshots, own, files),
+        _nodes(snapshots, own, shared),
+        bytes_by_node((node, count) for node, _, count in shared),
         sorted(found, key=lambda item: (-item.resident, -item.virtual, item.name)),
         [_sums(one, counts) for one, counts in zip(snapshots, own, strict=True)],
         files,
@@ -103,23 +127,34 @@ def _own_counts(snapshot: Snapshot, files: dict[FileKey, SharedFile]) -> Iterato
 
 def _sums(snapshot: Snapshot, own: Sequence[PartCount]) -> ProcessSums:
     memory = {"anonymous": 0, "file": 0, "swapped": 0}
-    nodes: dict[int, int] = {}
     for count in own:
         memory[count.memory] += count.bytes
-    for count in snapshot.counts:
-        if count.memory != "swapped":
-            nodes[count.node] = nodes.get(count.node, 0) + count.bytes
-    shared = sum(nodes.values()) - memory["anonymous"] - memory["file"]
+    nodes = bytes_by_node(
+        (one.node, one.bytes) for one in snapshot.counts if one.memory != "swapped"
+    )
+    own_nodes = bytes_by_node((one.node, one.bytes) for one in own if one.memory != "swapped")
+    shared = {node: count - own_nodes.get(node, 0) for node, count in nodes.items()}
     threads = len(snapshot.threads)
     return ProcessSums(snapshot.target, memory["anonymous"], memory["file"], shared, nodes, threads)
+
+
+def bytes_by_node(counts: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """The sums of the bytes on each node."""
+    sums: dict[int, int] = {}
+    for node, count in counts:
+        sums[node] = sums.get(node, 0) + count
+    return sums
 
 
 def _nodes(
     snapshots: Sequence[Snapshot],
     own: Iterable[Sequence[PartCount]],
-    files: dict[FileKey, SharedFile],
+    shared: Iterable[tuple[int, int, int]],
 ) -> list[ProcessOnNode]:
-    """The use of each node; node -1 stands for pages whose node is unknown."""
+    """The use of each node; node -1 stands for pages whose node is unknown.
+
+    `shared` has node, size of page and bytes of files that several processes map.
+    """
     sums = {node: [0, 0, 0, 0] for snapshot in snapshots for node in snapshot.numbers}
 
     def add(node: int, column: int, page_bytes: int, count: int) -> None:
@@ -131,10 +166,8 @@ def _nodes(
         for _, node, memory, page_bytes, count in counts:
             if memory != "swapped":
                 add(node, 1 if memory == "file" else 0, page_bytes, count)
-    for file in files.values():
-        whole = file.offset + len(file.nodes) * file.page_bytes
-        for (node, page_bytes), count in file.counts(file.offset, whole).items():
-            add(node, 1, page_bytes, count)
+    for node, page_bytes, count in shared:
+        add(node, 1, page_bytes, count)
     for thread in (thread for snapshot in snapshots for thread in snapshot.threads):
         sums.setdefault(thread.node, [0, 0, 0, 0])[3] += 1
     return [

@@ -11,11 +11,12 @@ from rich.console import Console
 from numascape.console.structure_table import (
     StructureRow,
     strip_note,
-    strip_of,
+    strip_text,
     structure_table,
 )
 from numascape.live.parts import Part
 from numascape.live.positions import PartCells, bytes_by_position, placed_bytes
+from numascape.live.strips import strip_of
 
 PAGE = 4096
 CELL = 16 * PAGE
@@ -32,7 +33,7 @@ def cells_of(*rows: tuple[int, int, int, int]) -> PartCells:
 
 
 def strip(cells: PartCells, *parts: Part) -> str:
-    return strip_of(placed_bytes(cells, parts, range(len(parts))))
+    return strip_text(strip_of(placed_bytes(cells, parts, range(len(parts)))))
 
 
 def test_halves_and_an_interleaved_structure_differ() -> None:

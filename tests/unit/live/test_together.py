@@ -16,9 +16,8 @@ from numascape.console.pages import drawn, fitted
 from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import HUGE_PAGE, PartCount, Snapshot
 from numascape.live.together import Together, together
-from synthetic.processes import PAGE, TENSORS, model_server
+from synthetic.processes import PAGE, TENSORS, model_server, shared_model
 
-MODEL: FileKey = ("8:1", 6)
 SERVER: FileKey = ("8:1", 5)
 MODEL_PAGES = TENSORS * 8
 
@@ -33,10 +32,9 @@ def backends(number: int) -> list[Snapshot]:
 
 
 def shared_files() -> dict[FileKey, SharedFile]:
-    """The layers are on both nodes in turn; of the executable, no page is in memory."""
-    nodes = np.repeat(np.arange(TENSORS) % 2, 8).astype(np.int16)
+    """The model, and the executable, of which no page is in memory."""
     none = np.full(8, native.NOT_MAPPED, np.int16)
-    return {MODEL: SharedFile(0, PAGE, nodes), SERVER: SharedFile(0, PAGE, none)}
+    return {**shared_model(), SERVER: SharedFile(0, PAGE, none)}
 
 
 @pytest.fixture
@@ -51,6 +49,7 @@ def test_shared_pages_are_counted_once(three: Together) -> None:
     assert sum(use.anonymous for use in uses.values()) == 3 * anonymous
     assert [uses[node].mapped_file for node in (0, 1)] == [MODEL_PAGES // 2 * PAGE] * 2
     assert uses[0].threads == 3
+    assert [three.shared_nodes[node] for node in (0, 1)] == [MODEL_PAGES // 2 * PAGE] * 2
 
 
 def test_structures_of_one_name_are_added(three: Together) -> None:
@@ -74,6 +73,7 @@ def test_each_process_has_what_it_maps(three: Together) -> None:
     first, second, _ = three.processes
     assert first.shared == MODEL_PAGES * PAGE
     assert second.shared == (MODEL_PAGES - 8) * PAGE
+    assert second.shared_nodes[1] == MODEL_PAGES // 2 * PAGE
     assert sum(first.nodes.values()) == first.anonymous + first.files + first.shared
 
 

@@ -7,6 +7,8 @@ export interface NodeUse {
   node: number;
   anonymous: number;
   files: number;
+  /** The part of the files' bytes that others of these processes map, too. */
+  shared: number;
   /** The part of both in pages of 2 MiB or more; null: this kernel does not report it. */
   huge: number | null;
   /** Threads that ran last on a CPU of the node. */
@@ -25,9 +27,27 @@ export interface LiveStructure {
   files: number;
   huge: number;
   swapped: number;
-  /** Bytes, in the order of the process' nodes. */
+  /** Bytes, in the order of the nodes. */
   nodes: number[];
   policy: string;
+  /** The node of the pages in each of equal ranges of addresses, or one of NO_NODE. */
+  strip: number[];
+  /** By node, in their order: percent of each of more such ranges; empty: nothing on the node. */
+  positions: number[][];
+  /** Only of several processes together. */
+  users?: Users;
+}
+
+/** Instead of a node in a strip: it is unknown, no node dominates, nothing is in memory. */
+export const NO_NODE = { unknown: -1, several: -2, nothing: -3 } as const;
+
+/** In which processes a structure is. */
+export interface Users {
+  /** The only one; null: there are several. */
+  pid: number | null;
+  count: number;
+  /** Whether they map the same memory. */
+  shared: boolean;
 }
 
 export interface LiveThread {
@@ -40,18 +60,25 @@ export interface LiveThread {
   allowed: string;
 }
 
-export interface LiveProcess {
-  pid: number;
-  name: string;
+/** The memory of a process at one moment, or of several together. */
+export interface LiveMemory {
   time: string;
   nodes: NodeUse[];
   structures: LiveStructure[];
   more_structures: number;
-  threads: LiveThread[];
-  more_threads: number;
   notes: string[];
 }
 
+export interface LiveProcess extends LiveMemory {
+  pid: number;
+  name: string;
+  threads: LiveThread[];
+  more_threads: number;
+}
+
 export interface Processes {
+  /** The one with the most memory first. */
   processes: LiveProcess[];
+  /** All of them, with shared memory counted once; null: there is only one. */
+  together: LiveMemory | null;
 }

@@ -17,7 +17,7 @@ const PREDICTION = { format: "numascape-prediction", version: 1, tables: [] };
 const MACHINE = { format: "numascape-machine", version: 1, tables: [] };
 const BALANCE = { format: "numascape-balance", version: 1, tables: ["activity"] };
 const EXPERIMENT = { format: "numascape-experiment", version: 1, tables: [] };
-const PROCESSES = { format: "numascape-processes", version: 1, tables: [] };
+const PROCESSES = { format: "numascape-processes", version: 2, tables: [] };
 const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 
 /** The parts of a report with columns. */

@@ -12,6 +12,9 @@ const LIGHTNESS: Record<Theme, readonly [number, number]> = {
   grey: [25, 70],
 };
 
+/** Lightness: paler than all nodes, but not as pale as an empty strip. */
+const GREY_UNKNOWN = 84;
+
 function categoryColour(index: number, count: number, theme: Theme, chroma: number): string {
   const [first, second] = LIGHTNESS[theme];
   if (theme === "grey") {
@@ -27,6 +30,7 @@ function categoryColour(index: number, count: number, theme: Theme, chroma: numb
 
 /** Colour of node `index` of `nodes` (positions); the one after the last is unknown: grey. */
 export function nodeColour(index: number, nodes: number, theme: Theme, chroma = 1): string {
+  if (theme === "grey" && index >= nodes) return hcl(0, 0, GREY_UNKNOWN).formatHex();
   return categoryColour(index, nodes, theme, index >= nodes ? 0 : chroma);
 }
 

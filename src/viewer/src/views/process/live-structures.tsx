@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
-import type { LiveProcess, LiveStructure } from "../../data/processes";
+import type { LiveMemory, LiveStructure } from "../../data/processes";
 import type { Theme } from "../../model/page-state";
 import * as show from "../../model/format";
 import {
@@ -9,13 +9,17 @@ import {
   liveStructureTable,
   nodeShares,
   residentBytes,
+  usersText,
 } from "../../model/live-memory";
 import { NodeBar } from "../elements/node-bar";
 import { SaveMenu } from "../page/save-menu";
 import { Wide } from "../elements/wide";
+import { PositionLegend, PositionStrip } from "./position-strip";
 
 interface Props {
-  process: LiveProcess;
+  memory: LiveMemory;
+  /** The process; absent: several together. */
+  pid?: number | undefined;
   theme: Theme;
 }
 
@@ -23,10 +27,10 @@ interface Props {
 const STEP = 50;
 
 /** The nodes of the structures, the largest structure first. */
-export function LiveStructures({ process, theme }: Props) {
+export function LiveStructures({ memory, pid, theme }: Props) {
   const [search, setSearch] = useState("");
   const [most, setMost] = useState(STEP);
-  const listed = found(process, search);
+  const listed = found(memory, search);
   const left = listed.length - most;
   return (
     <section aria-labelledby="live-structures">
@@ -40,15 +44,19 @@ export function LiveStructures({ process, theme }: Props) {
             value={search}
             onInput={(event) => setSearch(event.currentTarget.value)}
           />
-          <SaveMenu title="Structures" table={() => liveStructureTable(process)} picture={false} />
+          <SaveMenu
+            title="Structures"
+            table={() => liveStructureTable(memory, pid)}
+            picture={false}
+          />
         </div>
       </div>
       <Wide label="Structures">
         <table class="job-table" aria-labelledby="live-structures">
-          <Head />
+          <Head together={pid === undefined} />
           <tbody>
             {listed.slice(0, most).map((i) => (
-              <Row key={i} structure={process.structures[i]!} process={process} theme={theme} />
+              <Row key={i} structure={memory.structures[i]!} memory={memory} theme={theme} />
             ))}
           </tbody>
         </table>
@@ -59,18 +67,26 @@ export function LiveStructures({ process, theme }: Props) {
         </button>
       )}
       {listed.length === 0 && <p class="how">No structure has this text.</p>}
-      {process.more_structures > 0 && (
-        <p class="how">{process.more_structures} smaller structures are not in this page.</p>
+      {memory.more_structures > 0 && (
+        <p class="how">{memory.more_structures} smaller structures are not in this page.</p>
       )}
+      {pid === undefined && (
+        <p class="how">
+          Structures of the same name are one row. Shared: the processes map the same memory, and
+          each page is counted once.
+        </p>
+      )}
+      <PositionLegend memory={memory} theme={theme} />
     </section>
   );
 }
 
-function Head() {
+function Head({ together }: { together: boolean }) {
   return (
     <thead>
       <tr>
         <th scope="col">Structure</th>
+        {together && <th scope="col">Processes</th>}
         <th scope="col" class="number">
           In memory
         </th>
@@ -80,6 +96,7 @@ function Head() {
         <th scope="col" class="wide">
           By node
         </th>
+        <th scope="col">By position</th>
         <th scope="col">Policy</th>
       </tr>
     </thead>
@@ -88,12 +105,12 @@ function Head() {
 
 interface RowProps {
   structure: LiveStructure;
-  process: LiveProcess;
+  memory: LiveMemory;
   theme: Theme;
 }
 
-function Row({ structure, process, theme }: RowProps) {
-  const { name, kind, source, swapped, huge, policy } = structure;
+function Row({ structure, memory, theme }: RowProps) {
+  const { name, kind, source, swapped, huge, policy, users } = structure;
   return (
     <tr>
       <th scope="row">
@@ -104,14 +121,18 @@ function Row({ structure, process, theme }: RowProps) {
           {swapped > 0 && ` · ${show.bytes(swapped)} in swap`}
         </span>
       </th>
+      {users && <td class="users">{usersText(users)}</td>}
       <td class="number">{show.bytes(residentBytes(structure))}</td>
       <td class="number">{huge > 0 ? show.bytes(huge) : "–"}</td>
       <td>
         <NodeBar
-          parts={nodeShares(process, structure.nodes)}
-          nodes={knownNodes(process)}
+          parts={nodeShares(memory, structure.nodes)}
+          nodes={knownNodes(memory)}
           theme={theme}
         />
+      </td>
+      <td class="strip">
+        <PositionStrip structure={structure} memory={memory} theme={theme} />
       </td>
       <td>
         <bdi>{policy}</bdi>

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { LiveProcess } from "../../data/processes";
+import type { LiveMemory, LiveProcess } from "../../data/processes";
 import type { Theme } from "../../model/page-state";
 import * as show from "../../model/format";
-import { bytesOfNodes, knownNodes, nodeShares, processTable } from "../../model/live-memory";
+import {
+  bytesOfNodes,
+  knownNodes,
+  nodeShares,
+  processTable,
+  sharedBytes,
+  threadsOf,
+  TOGETHER,
+} from "../../model/live-memory";
 import { NodeBar } from "../elements/node-bar";
 import { selectByKey } from "../elements/row-keys";
 import { SaveMenu } from "../page/save-menu";
@@ -10,19 +18,25 @@ import { Wide } from "../elements/wide";
 
 interface Props {
   processes: LiveProcess[];
+  together: LiveMemory;
+  /** A position among the processes; the one after the last: all together. */
   selected: number;
-  onSelect: (process: number) => void;
+  onSelect: (position: number) => void;
   theme: Theme;
 }
 
-/** The memory of each process by node; the chosen one is shown below. */
-export function ProcessTable({ processes, selected, onSelect, theme }: Props) {
-  const positions = processes.map((_, i) => i);
+/** The memory of all processes and of each of them by node; the chosen one is shown below. */
+export function ProcessTable({ processes, together, selected, onSelect, theme }: Props) {
+  const positions = [processes.length, ...processes.map((_, i) => i)];
   return (
     <section aria-labelledby="processes">
       <div class="heading">
         <h2 id="processes">Processes</h2>
-        <SaveMenu title="Processes" table={() => processTable(processes)} picture={false} />
+        <SaveMenu
+          title="Processes"
+          table={() => processTable(processes, together)}
+          picture={false}
+        />
       </div>
       <Wide>
         <table
@@ -40,18 +54,23 @@ export function ProcessTable({ processes, selected, onSelect, theme }: Props) {
                 In memory
               </th>
               <th scope="col" class="number">
+                Of this, shared
+              </th>
+              <th scope="col" class="number">
                 Threads
               </th>
               <th scope="col">By node</th>
             </tr>
           </thead>
           <tbody>
-            {processes.map((process, i) => (
+            {positions.map((position) => (
               <Row
-                key={process.pid}
-                process={process}
-                position={i}
-                chosen={i === selected}
+                key={position}
+                memory={processes[position] ?? together}
+                name={processes[position]?.name ?? TOGETHER}
+                pid={processes[position]?.pid}
+                position={position}
+                chosen={position === selected}
                 onSelect={onSelect}
                 theme={theme}
               />
@@ -59,33 +78,39 @@ export function ProcessTable({ processes, selected, onSelect, theme }: Props) {
           </tbody>
         </table>
       </Wide>
-      <p class="how">A page that several processes map counts for each of them.</p>
+      <p class="how">
+        Shared: files and shared memory that several of these processes map. They count for each of
+        them, and once for all together.
+      </p>
     </section>
   );
 }
 
 interface RowProps {
-  process: LiveProcess;
+  memory: LiveMemory;
+  name: string;
+  pid: number | undefined;
   position: number;
   chosen: boolean;
-  onSelect: (process: number) => void;
+  onSelect: (position: number) => void;
   theme: Theme;
 }
 
-function Row({ process, position, chosen, onSelect, theme }: RowProps) {
-  const bytes = bytesOfNodes(process);
+function Row({ memory, name, pid, position, chosen, onSelect, theme }: RowProps) {
+  const bytes = bytesOfNodes(memory);
   return (
     <tr aria-selected={chosen} data-position={position} onClick={() => onSelect(position)}>
       <th scope="row">
-        <button type="button" class="name" title={process.name} aria-pressed={chosen}>
-          <bdi>{process.name}</bdi>
+        <button type="button" class="name" title={name} aria-pressed={chosen}>
+          <bdi>{name}</bdi>
         </button>
       </th>
-      <td class="number">{process.pid}</td>
+      <td class="number">{pid}</td>
       <td class="number">{show.bytes(bytes.reduce((sum, one) => sum + one, 0))}</td>
-      <td class="number">{process.threads.length + process.more_threads}</td>
+      <td class="number">{show.bytes(sharedBytes(memory))}</td>
+      <td class="number">{threadsOf(memory)}</td>
       <td>
-        <NodeBar parts={nodeShares(process, bytes)} nodes={knownNodes(process)} theme={theme} />
+        <NodeBar parts={nodeShares(memory, bytes)} nodes={knownNodes(memory)} theme={theme} />
       </td>
     </tr>
   );
