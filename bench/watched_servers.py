@@ -23,6 +23,7 @@ from numascape.recorders.sampled_events import (
     THREADS_FREQUENCY,
     chosen_events,
     events_of_running,
+    in_bursts,
 )
 from numascape.recording.options import TASK_CLOCK, RecordOptions
 
@@ -47,6 +48,7 @@ def ways_to_watch() -> dict[str, list[str]]:
         f"{cpus}, 1000/s": [events_of_running(often)[0].words, WITHOUT_FAULTS],
         f"{cpus}, {RUNNING_FREQUENCY}/s, and faults": [clock.words],
         f"{threads}, {THREADS_FREQUENCY}/s": [seldom.words, WITHOUT_FAULTS],
+        f"{threads}, {THREADS_FREQUENCY}/s, in bursts": [in_bursts(seldom).words, WITHOUT_FAULTS],
         f"{threads}, 1000/s, and faults": [chosen_events(often)[0].words],
     }
 
@@ -111,7 +113,7 @@ def switches_and_samples(folder: Path, rounds: int) -> ResultTable:
     words = str(folder / "passes")
     subprocess.run(["make", "-s", "-C", str(KERNELS), f"BUILD={folder}", words], check=True)
     ways: dict[str, list[str] | None] = {"alone": None, **ways_to_watch()}
-    passes, turns, per_s = 20_000, 100_000_000, 20_000
+    passes, turns, per_s = 400_000, 100_000_000, 20_000
     rows: list[list[str | float | None]] = []
     with obeying([words], "{} 0") as (pid, work):
         seen = in_turn(pid, partial(work, passes), ways, rounds, folder)

@@ -9,6 +9,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +25,14 @@ from numascape.findings import Kind, examine, findings_of
 from numascape.findings.thresholds import MIN_LINE_OVERLAP
 from numascape.installation import installed_file
 from numascape.recorders import running_faults
-from numascape.recorders.sampled_events import SampledEvent, events_of_running
+from numascape.recorders.sampled_events import SampledEvent, events_of_running, in_bursts
 from numascape.recording.options import RecordOptions
 
 CPU_MS = 400
 """That each of three threads of the program uses."""
 ADDED = ("left", "right", "target")
 PAGES = 64
+HEADER_BYTES = 24
 FAULT, SAMPLE = 0, 7
 """Kinds of entries of a log (replay/fault_log.h)."""
 
@@ -175,6 +179,43 @@ def test_cpus_are_sampled_or_threads_if_that_is_not_permitted(programs: Path, us
             assert end(process) == ("right\n", 0)
 
 
+def test_threads_that_switch_often_are_sampled_in_bursts(programs: Path, tmp_path: Path) -> None:
+    """Between the bursts, no event of a thread is open, so that a switch costs nothing."""
+    [event] = events_of_running(RecordOptions("samples", event="task-clock"))
+    event = replace(in_bursts(event), period=event.period_of_threads, period_of_threads=0)
+    helper = str(installed_file("_recorder/numascape-faults"))
+    with running(programs / "busy_threads", "0") as process:
+        threads = {int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()}
+        busy = threads - {process.pid}
+        words = [helper, str(tmp_path), "--pid", str(process.pid), "0", event.words]
+        log = tmp_path / "faults"
+        with ended(subprocess.Popen([*words, "--without-faults"])) as recorder:
+            wait_for(lambda: log.exists() and log.stat().st_size > HEADER_BYTES)
+            wait_for(lambda: sampled_threads(log, process.pid) >= busy)
+            wait_for(lambda: events_of(recorder.pid) == (os.cpu_count() or 1))
+            # In the next burst, the events of all threads are opened again.
+            before = log.stat().st_size
+            wait_for(lambda: log.stat().st_size > before)
+        assert native.read_events(str(log), process.pid)["bursts"] >= 2
+        assert sampled_threads(log, process.pid) <= threads
+        assert end(process) == ("right\n", 0)
+
+
+@contextmanager
+def ended(recorder: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """End it, also if a check fails."""
+    with recorder:
+        try:
+            yield recorder
+        finally:
+            recorder.send_signal(signal.SIGTERM)
+
+
+def sampled_threads(log: Path, process: int) -> set[int]:
+    events = pl.DataFrame(native.read_events(str(log), process)["events"])
+    return set(events.filter(pl.col("meaning") == native.FAULT_HINTING)["tid"])
+
+
 def test_page_faults_are_left_out_where_observing_them_would_cost_much(
     programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,7 +233,7 @@ def test_an_event_is_sampled_in_the_group_of_its_leader(tmp_path: Path) -> None:
     helper = str(installed_file("_recorder/numascape-faults"))
     faults = SampledEvent("page-faults", 1, 2, frequency=0, period=1, leader=3)
     subprocess.run([helper, tmp_path, "--samples=" + faults.words, "--", "true"], check=True)
-    entries = np.fromfile(tmp_path / "faults", np.uint32, offset=16).reshape(-1, 10)
+    entries = np.fromfile(tmp_path / "faults", np.uint32, offset=HEADER_BYTES).reshape(-1, 10)
     assert (entries[:, 9] == SAMPLE).sum() == (entries[:, 9] == FAULT).sum() > 0
 
 

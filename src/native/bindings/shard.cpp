@@ -267,6 +267,7 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
     nb::dict out;
     out["events"] = nb::cast(std::move(events));
     out["lost"] = log.lost;
+    out["bursts"] = log.bursts;
     out["hinting_counted"] = log.hinting_counted;
     out["without_access"] = log.without_access;
     return out;

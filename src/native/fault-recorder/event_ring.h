@@ -56,6 +56,7 @@ struct NamedEnd {
 };
 
 inline constexpr pid_t kAllThreads = -1;
+inline constexpr pid_t kThisThread = 0;
 
 // The events of some threads on one CPU.
 class Ring {
@@ -76,10 +77,27 @@ class Ring {
         }
         header_ = static_cast<perf_event_mmap_page*>(mapped);
     }
+    // A buffer for events that are added and closed again. The kernel gives a buffer only to an
+    // event, so it is that of an event of this thread, which is never enabled.
+    static Ring without_events(int cpu, const Wanted& wanted) {
+        Wanted idle = wanted;
+        idle.idle = true;
+        Ring ring(cpu, kThisThread, idle);
+        ring.wanted_ = wanted;
+        return ring;
+    }
     // Also puts the events of another thread into this buffer; false if that thread has ended.
     bool add(pid_t thread) {
         const int event = open_event(thread);
-        return event >= 0 && ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, file_) == 0;
+        if (event < 0) {
+            return false;
+        }
+        added_.push_back(event);
+        return ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, file_) == 0;
+    }
+    void close_added() {
+        std::for_each(added_.begin(), added_.end(), close);
+        added_.clear();
     }
     bool opened() const { return header_ != nullptr; }
     int file() const { return file_; }
@@ -193,6 +211,7 @@ class Ring {
     int cpu_;
     Wanted wanted_;
     int file_ = -1;
+    std::vector<int> added_;
     std::vector<int> leaders_;  // one for each thread, if the event needs a leader
     perf_event_mmap_page* header_ = nullptr;
 };

@@ -132,16 +132,6 @@ void pass_signals_on() {
     std::exit(WEXITSTATUS(status));
 }
 
-std::vector<pid_t> threads_of(pid_t pid) {
-    std::vector<pid_t> threads;
-    std::error_code ended;
-    const std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";
-    for (const auto& each : std::filesystem::directory_iterator(tasks, ended)) {
-        threads.push_back(std::atoi(each.path().filename().c_str()));
-    }
-    return threads;
-}
-
 // Set by the signals that end the recording.
 volatile sig_atomic_t stopped = 0;
 void stop(int) {
@@ -151,15 +141,18 @@ void stop(int) {
 // Exits with one line when the kernel does not allow it, unless `optional`.
 void add_events(Recording& recording, const std::vector<pid_t>& threads, const Wanted& wanted,
                 bool optional, const char* what) {
-    const int error = recording.open(threads, wanted);
+    const bool in_bursts = 0 < wanted.period_in_bursts && wanted.period_in_bursts < wanted.period;
+    const int error = in_bursts ? recording.open_in_bursts(threads.front(), wanted)
+                                : recording.open(threads, wanted);
     if (error != 0 && !optional) {
         fail_without_program(recording.why_refused(error, threads.front(), wanted, what));
     }
 }
 
 // Events with the addresses of accesses, in the words
-// TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD:PERIOD_OF_THREADS:FILTER:LEADER, separated by
-// commas; the fields are those of Wanted. A frequency of 0 means that the period counts.
+// TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD:PERIOD_OF_THREADS:FILTER:LEADER:PERIOD_IN_BURSTS,
+// separated by commas; the fields are those of Wanted. A frequency of 0 means that the period
+// counts.
 std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
     std::vector<Wanted> found;
     std::istringstream all(words);
@@ -170,7 +163,8 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
         char colon = 0;
         fields >> wanted.type >> colon >> wanted.event >> colon >> wanted.more >> colon >>
             wanted.precise >> colon >> wanted.frequency >> colon >> wanted.period >> colon >>
-            wanted.period_of_threads >> colon >> wanted.filter >> colon >> wanted.leader;
+            wanted.period_of_threads >> colon >> wanted.filter >> colon >> wanted.leader >> colon >>
+            wanted.period_in_bursts;
         if (fields.fail()) {
             fail(kCannotRecord, "not an event: " + word);
         }
@@ -262,6 +256,7 @@ int record_running(const std::string& directory, pid_t pid, double seconds,
            (seconds == 0 || std::chrono::steady_clock::now() < end)) {
         poll(waiting.data(), waiting.size(), recording.poll_ms());
         recording.drain();
+        recording.step();
     }
     recording.finish();
     return 0;

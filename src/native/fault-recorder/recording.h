@@ -8,12 +8,14 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <poll.h>
 #include <unistd.h>
 
+#include "bursts.h"
 #include "clock_samples.h"
 #include "event_ring.h"
 #include "fault_log.h"
@@ -45,6 +47,26 @@ class Recording {
         wanted.only = static_cast<uint32_t>(process);
         return open({kAllThreads}, wanted) == 0;
     }
+    // Samples the clock of the threads of this process in bursts. Returns an error as open() does.
+    int open_in_bursts(pid_t process, Wanted wanted) {
+        const size_t first = rings_.size();
+        Bursts bursts(process, wanted);
+        wanted.period = wanted.period_in_bursts;
+        const auto ring_of = [&](int cpu) { return Ring::without_events(cpu, wanted); };
+        if (const int error = open_on_cpus(ring_of, wanted); error != 0) {
+            return error;
+        }
+        first_of_bursts_ = first;
+        rings_of_bursts_ = rings_.size() - first;
+        bursts_.emplace(bursts);
+        return step();
+    }
+    // Begins or ends a burst if it is time for it. Returns an error if it could not begin.
+    int step() {
+        return bursts_ ? bursts_->step(
+                             std::span<Ring>(rings_).subspan(first_of_bursts_, rings_of_bursts_))
+                       : 0;
+    }
     // Called after the events are open, because the file says that recording has begun.
     void begin(const std::string& path) {
         file_.open(path, std::ios::binary);
@@ -59,7 +81,7 @@ class Recording {
             watched_->look_at_all_of(static_cast<uint32_t>(running));
         }
     }
-    int poll_ms() const { return poll_ms_; }
+    int poll_ms() const { return bursts_ ? std::min(poll_ms_, bursts_->poll_ms()) : poll_ms_; }
     void wait_on(std::vector<pollfd>& waiting) const {
         for (const Ring& ring : rings_) {
             waiting.push_back({ring.file(), POLLIN, 0});
@@ -87,6 +109,7 @@ class Recording {
         entries_.clear();
         clock_samples_.finish(entries_);
         write_entries();
+        header_.bursts = bursts_ ? bursts_->count() : 0;
         file_.seekp(0);
         file_.write(reinterpret_cast<const char*>(&header_), sizeof header_);
         file_.close();
@@ -94,14 +117,26 @@ class Recording {
 
     // Returns 0, or the error with which the kernel refused an event. Then no event is open.
     int open(const std::vector<pid_t>& threads, const Wanted& wanted) {
+        const auto ring_of = [&](int cpu) {
+            Ring ring(cpu, threads.front(), wanted);
+            for (size_t i = 1; i < threads.size() && ring.opened(); ++i) {
+                ring.add(threads[i]);
+            }
+            return ring;
+        };
+        return open_on_cpus(ring_of, wanted);
+    }
+
+  private:
+    // Opens a ring for each CPU; `ring_of` makes it.
+    template <typename Make>
+    int open_on_cpus(const Make& ring_of, const Wanted& wanted) {
         std::vector<Ring> opened;
         bool is_missing = false;
         for (int cpu = 0; cpu < static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)); ++cpu) {
-            Ring ring(cpu, threads.front(), wanted);
+            errno = 0;
+            Ring ring = ring_of(cpu);
             if (ring.opened()) {
-                for (size_t i = 1; i < threads.size(); ++i) {
-                    ring.add(threads[i]);
-                }
                 opened.push_back(ring);
             } else if (errno == ENOENT) {  // this CPU is of another kind, without the event
                 is_missing = true;
@@ -119,7 +154,6 @@ class Recording {
         return 0;
     }
 
-  private:
     void write_entries() {
         file_.write(reinterpret_cast<const char*>(entries_.data()),
                     static_cast<std::streamsize>(entries_.size() * sizeof(FaultEntry)));
@@ -131,6 +165,9 @@ class Recording {
     std::vector<Ring> rings_;
     std::vector<FaultEntry> entries_;
     std::optional<WatchedProcesses> watched_;
+    std::optional<Bursts> bursts_;
+    size_t first_of_bursts_ = 0;  // in rings_
+    size_t rings_of_bursts_ = 0;
     ClockSamples clock_samples_;
     bool with_registers_ = false;
     int poll_ms_ = kClockPollMs;

@@ -49,6 +49,10 @@ struct Wanted {
     // The configuration of the event that leads the group of this one; 0: it needs none. Intel's
     // cores since Sapphire Rapids and Alder Lake need one for loads (mem-loads-aux).
     uint64_t leader = 0;
+    // For the clock of threads: it is sampled with this period, but only in bursts (bursts.h), so
+    // that there are as many samples as with `period`. 0: it is sampled all the time.
+    uint64_t period_in_bursts = 0;
+    bool idle = false;  // the event is open, but never enabled
 };
 
 // No flag excludes anything: the kernel opens IBS only without such flags. Samples of the kernel's
@@ -78,7 +82,7 @@ inline perf_event_attr attributes_of(const Wanted& wanted) {
     attributes.comm = wanted.processes;
     attributes.comm_exec = wanted.processes;
     attributes.sample_id_all = 1;
-    attributes.disabled = wanted.from_exec;
+    attributes.disabled = wanted.from_exec || wanted.idle;
     attributes.enable_on_exec = wanted.from_exec;
     attributes.use_clockid = 1;
     attributes.clockid = CLOCK_REALTIME;

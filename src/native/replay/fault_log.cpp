@@ -53,6 +53,7 @@ FaultLog read_faults(const std::string& path, uint32_t pid, uint64_t begin_ns) {
     FaultLog log =
         FaultMeanings::apply(of_program(entries_of(bytes.subspan(sizeof header), pid), begin_ns));
     log.lost = header.lost;
+    log.bursts = header.bursts;
     return log;
 }
 

@@ -18,11 +18,12 @@
 
 namespace numascape {
 
-inline constexpr char kFaultMagic[8] = {'N', 'U', 'M', 'A', 'F', 'L', 'T', '1'};
+inline constexpr char kFaultMagic[8] = {'N', 'U', 'M', 'A', 'F', 'L', 'T', '2'};
 
 struct FaultHeader {
     char magic[8];
-    uint64_t lost;  // faults that the kernel had no room for
+    uint64_t lost;    // faults that the kernel had no room for
+    uint64_t bursts;  // in which the clock was sampled; 0: all the time
 };
 
 enum class FaultKind : uint32_t {
@@ -60,7 +61,7 @@ struct FaultEntry {
     uint32_t cpu;
     FaultKind kind;
 };
-static_assert(sizeof(FaultHeader) == 16 && sizeof(FaultEntry) == 40);
+static_assert(sizeof(FaultHeader) == 24 && sizeof(FaultEntry) == 40);
 
 enum class FaultMeaning : uint8_t {
     kFirstTouch,  // the page was not in memory, as far as is known
@@ -80,6 +81,7 @@ struct Fault {
 
 struct FaultLog {
     uint64_t lost = 0;
+    uint64_t bursts = 0;
     uint64_t hinting_counted = 0;  // by the kernel, of all processes, while it was looked
     uint64_t without_access = 0;   // samples of the clock without a known access
     std::vector<Fault> faults;     // in order of time

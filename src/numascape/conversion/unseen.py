@@ -143,11 +143,13 @@ def unseen_of_clock(
     with_faults: bool = True,
     *,
     from_start: bool = True,
+    bursts: int = 0,
 ) -> list[str]:
     """Describe what samples of the clock do not contain.
 
     `without_access` is the number of further samples without an access; `lost` events are missing.
-    `with_faults`: page faults were recorded, too.
+    `with_faults`: page faults were recorded, too. `bursts` is the number of bursts of samples; 0:
+    they were taken all the time.
     """
     touches = _TOUCHES if from_start else _LATER_TOUCHES
     sentences = [
@@ -162,6 +164,12 @@ def unseen_of_clock(
         sentences.append(
             f"{share} of the samples of the clock are missing: the thread made no access at this "
             "point, or the address is unknown."
+        )
+    if bursts:
+        sentences.append(
+            f"The samples were taken in {bursts} short bursts: the threads switch often, and "
+            "this user may only sample each thread. What the program does seldom, and then for "
+            "long, has a larger error than stated."
         )
     return [*sentences, *_lost_events(lost)]
 

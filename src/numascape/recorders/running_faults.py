@@ -30,7 +30,7 @@ from numascape.installation import installed_file
 from numascape.machine.sources import read_host
 from numascape.recorders.event_choice import is_clock
 from numascape.recorders.process_time import ProcessTime
-from numascape.recorders.sampled_events import SampledEvent
+from numascape.recorders.sampled_events import SampledEvent, in_bursts
 from numascape.recorders.thread_switches import switches_often
 from numascape.recording.program import executable_of
 from numascape.samples.events import (
@@ -144,6 +144,8 @@ def record_running(
     watched = _Watched(pid)
     watched.note_changes()
     with_faults = not (is_clock(sampled) and switches_often(pid))
+    if not with_faults:
+        sampled = [in_bursts(event) for event in sampled]
     log = _log_of(watched, seconds, sampled, with_faults, begins)
     events = pl.DataFrame(log["events"]).with_columns(
         page=pl.col("address") // PAGE_BYTES * PAGE_BYTES,
@@ -195,8 +197,10 @@ def _unseen(
     """Sentences about what the samples of accesses, or the page faults, do not contain."""
     lost = int(log["lost"])
     if is_clock(sampled):
-        without_access = int(log["without_access"])
-        return unseen_of_clock(samples, without_access, lost, with_faults, from_start=False)
+        without_access, bursts = int(log["without_access"]), int(log["bursts"])
+        return unseen_of_clock(
+            samples, without_access, lost, with_faults, from_start=False, bursts=bursts
+        )
     if [event.name for event in sampled] == [PAGE_FAULTS]:
         return unseen_of_page_faults(samples, lost, from_start=False)
     if sampled:

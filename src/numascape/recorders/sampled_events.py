@@ -27,6 +27,9 @@ RUNNING_FREQUENCY: Final = 250
 THREADS_FREQUENCY: Final = 100
 """The same, if the kernel permits only samples of each thread. The kernel then starts and stops a
 timer at each switch between threads. This is cheap if another timer expires before it."""
+BURST_FREQUENCY: Final = 4000
+"""The same in bursts, for the threads of a process that switch often. The time between bursts is so
+long that the frequency above is the average."""
 # Added to the clock's period: 1 000 003 is a prime number, so it matches no period of a program.
 _NOT_ROUND_NS: Final = 3
 _DEVICES: Final = "sys/bus/event_source/devices"
@@ -52,7 +55,8 @@ class SampledEvent:
     """An event for perf_event_open(2); with a `frequency` of 0, each `period`-th is a sample.
 
     With a `period_of_threads`, the clock of each CPU is sampled. If the kernel does not permit
-    this, the clock of each thread is sampled with this other period. `filter` is the bit of config2
+    this, the clock of each thread is sampled with this other period. With a `period_in_bursts`,
+    it is then sampled with this shorter period, but only in bursts. `filter` is the bit of config2
     that drops samples of the kernel; `leader` is the config of the event that must lead its group.
     """
 
@@ -66,6 +70,7 @@ class SampledEvent:
     period_of_threads: int = 0
     filter: int = 0
     leader: int = 0
+    period_in_bursts: int = 0
 
     @property
     def words(self) -> str:
@@ -127,6 +132,13 @@ def events_of_running(options: RecordOptions, root: Path = Path("/")) -> list[Sa
         else event
         for event in chosen_events(options, root)
     ]
+
+
+def in_bursts(event: SampledEvent) -> SampledEvent:
+    """The clock, if the kernel permits only samples of threads, in bursts; other events as is."""
+    if event.name != TASK_CLOCK:
+        return event
+    return replace(event, period_in_bursts=_period(BURST_FREQUENCY))
 
 
 def _period(frequency: int) -> int:

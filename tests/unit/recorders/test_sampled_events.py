@@ -9,7 +9,12 @@ import pytest
 
 from numascape import NumascapeError
 from numascape.recorders.event_choice import choose_events
-from numascape.recorders.sampled_events import SampledEvent, events_of_running, hardware_events
+from numascape.recorders.sampled_events import (
+    SampledEvent,
+    events_of_running,
+    hardware_events,
+    in_bursts,
+)
 from numascape.recorders.sampled_events import chosen_events as events_of
 from numascape.recording.options import RecordOptions
 
@@ -47,7 +52,7 @@ def test_events_of_intel_have_the_bits_of_their_fields(tmp_path: Path) -> None:
     loads, stores = hardware_events(tmp_path)
     assert (loads.kind, loads.config, loads.config1) == (4, 0x1CD, 3)
     assert (stores.kind, stores.config, stores.config1) == (4, 0x82D0, 0)
-    assert loads.words == "4:461:3:2:1000:0:0:0:0"
+    assert loads.words == "4:461:3:2:1000:0:0:0:0:0"
     assert chosen_events("mem-stores", tmp_path) == [stores]
 
 
@@ -55,7 +60,7 @@ def test_ibs_of_amd_is_a_device_of_its_own(tmp_path: Path) -> None:
     device(tmp_path, "ibs_op", {"type": "11"})
     device(tmp_path, "cpu", {"type": "4"})
     (event,) = chosen_events(None, tmp_path)
-    assert (event.name, event.words) == ("ibs_op", "11:0:0:0:1000:0:0:0:0")
+    assert (event.name, event.words) == ("ibs_op", "11:0:0:0:1000:0:0:0:0:0")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_a_field_without_a_value_is_set(tmp_path: Path) -> None:
 
 def test_the_clock_is_sampled_where_the_processor_has_no_events(tmp_path: Path) -> None:
     (event,) = chosen_events(None, tmp_path)
-    assert (event.name, event.words) == ("task-clock", "1:1:0:0:0:1000003:0:0:0")
+    assert (event.name, event.words) == ("task-clock", "1:1:0:0:0:1000003:0:0:0:0")
     assert chosen_events("task-clock", tmp_path, 100)[0].period == 10_000_003
     intel(tmp_path)
     assert [event.name for event in chosen_events(None, tmp_path)] == ["mem-loads", "mem-stores"]
@@ -83,11 +88,19 @@ def test_the_clock_is_sampled_where_the_processor_has_no_events(tmp_path: Path) 
 
 def test_a_running_process_is_sampled_less_often(tmp_path: Path) -> None:
     (event,) = events_of_running(RecordOptions("samples"), tmp_path)
-    assert event.words == "1:1:0:0:0:4000003:10000003:0:0"
+    assert event.words == "1:1:0:0:0:4000003:10000003:0:0:0"
     (event,) = events_of_running(RecordOptions("samples", frequency=20), tmp_path)
-    assert event.words == "1:1:0:0:0:50000003:50000003:0:0"
+    assert event.words == "1:1:0:0:0:50000003:50000003:0:0:0"
     intel(tmp_path)
     assert events_of_running(RecordOptions("samples"), tmp_path) == hardware_events(tmp_path)
+
+
+def test_only_the_clock_is_sampled_in_bursts(tmp_path: Path) -> None:
+    (clock,) = events_of_running(RecordOptions("samples"), tmp_path)
+    assert in_bursts(clock).words == "1:1:0:0:0:4000003:10000003:0:0:250003"
+    intel(tmp_path)
+    events = hardware_events(tmp_path)
+    assert [in_bursts(event) for event in events] == events
 
 
 def test_an_event_that_the_processor_does_not_have_is_named(tmp_path: Path) -> None:
@@ -101,7 +114,7 @@ def test_an_event_that_the_processor_does_not_have_is_named(tmp_path: Path) -> N
 def test_ibs_drops_samples_of_the_kernel_where_it_can(tmp_path: Path) -> None:
     device(tmp_path, "ibs_op", {"type": "11", "format/swfilt": "config2:0"})
     (event,) = chosen_events(None, tmp_path)
-    assert (event.filter, event.words) == (1, "11:0:0:0:1000:0:0:1:0")
+    assert (event.filter, event.words) == (1, "11:0:0:0:1000:0:0:1:0:0")
 
 
 def test_loads_of_newer_cores_of_intel_have_a_leader(tmp_path: Path) -> None:
@@ -110,7 +123,7 @@ def test_loads_of_newer_cores_of_intel_have_a_leader(tmp_path: Path) -> None:
     device(tmp_path, "cpu", {"events/mem-loads-aux": "event=0x03,umask=0x82"})
     loads, stores = hardware_events(tmp_path)
     assert (loads.leader, stores.leader) == (0x8203, 0)
-    assert loads.words == "4:461:3:2:1000:0:0:0:33283"
+    assert loads.words == "4:461:3:2:1000:0:0:0:33283:0"
 
 
 @pytest.mark.program
@@ -131,4 +144,4 @@ def test_the_clock_is_sampled_if_the_kernel_does_not_open_an_event(tmp_path: Pat
 
 def test_page_faults_are_sampled_everywhere(tmp_path: Path) -> None:
     (event,) = chosen_events("page-faults", tmp_path)
-    assert event.words == "1:2:0:0:0:1:0:0:0"
+    assert event.words == "1:2:0:0:0:1:0:0:0:0"
