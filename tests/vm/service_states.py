@@ -109,11 +109,15 @@ def moved(pid: int, policy: str, *words: str) -> dict[str, Any]:
     return account
 
 
-def moved_to_and_fro(pid: int, is_enough: Callable[[], bool], *words: str) -> list[dict[str, Any]]:
-    """Move to node 1, to node 0, ..., at least twice, until it is enough; return the reports."""
+def moved_around(pid: int, is_enough: Callable[[], bool], *words: str) -> list[dict[str, Any]]:
+    """Move to node 1 and each next one, then to node 0, ..., until it is enough; the reports.
+
+    Each node is the target at least once.
+    """
+    nodes = len(list(Path("/sys/devices/system/node").glob("node[0-9]*")))
     accounts: list[dict[str, Any]] = []
-    while len(accounts) < 2 or not is_enough():
-        accounts.append(moved(pid, f"bind:{(len(accounts) + 1) % 2}", *words))
+    while len(accounts) < nodes or not is_enough():
+        accounts.append(moved(pid, f"bind:{(len(accounts) + 1) % nodes}", *words))
     return accounts
 
 
@@ -126,7 +130,7 @@ def asked_while_it_moves(service: Service) -> dict[str, Any]:
         return sum(client.answers for client in clients)
 
     before = answers()
-    accounts = moved_to_and_fro(service.process.pid, lambda: answers() >= before + ENOUGH)
+    accounts = moved_around(service.process.pid, lambda: answers() >= before + ENOUGH)
     meanwhile = answers() - before
     for client in clients:
         client.end()
@@ -164,7 +168,7 @@ def pgbench_while_it_moves(service: Service) -> dict[str, Any]:
         [POSTGRES / "pgbench", "-n", "-c", str(CLIENTS), "-t", str(TRANSACTIONS), *WHERE,
          "postgres"], stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    accounts = moved_to_and_fro(pid, lambda: load.poll() is not None, *segment)
+    accounts = moved_around(pid, lambda: load.poll() is not None, *segment)
     printed = load.communicate()[0]
     last = moved(pid, "interleave", *segment)
     written = shutil.copy("service.undo", "interleaved.undo")

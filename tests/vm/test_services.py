@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services in Python and Java, and PostgreSQL, answer correctly while their memory moves.
 
-One boot with two nodes; service_states.py has the steps.
+One boot with two nodes; service_states.py has the steps. bench/live runs them with more nodes, too.
 """
 
 from __future__ import annotations
@@ -27,21 +27,27 @@ TESTS = Path(__file__).parents[1]
 Seen = dict[str, Any]
 
 
+NODE_MIB = 448
+
+
+def steps_in(folder: Path, build: Path) -> str:
+    """The guest's job, with the programs in `build`; its result is result.json in this folder."""
+    make(PROGRAMS, f"BUILD={build}", f"{build}/Service.class")
+    SERVERS["postgres"].prepare(folder)
+    words = shlex.join([sys.executable, str(STEPS), str(build), "/run/work/data"])
+    return f"set -e\nexport PYTHONPATH={shlex.quote(str(TESTS))}\n{words} >result.json"
+
+
 @pytest.fixture(scope="module")
 def services(
     request: pytest.FixtureRequest, boot: Boot, tmp_path_factory: pytest.TempPathFactory
 ) -> Seen:
-    server = SERVERS["postgres"]
-    for program in ("javac", *server.programs):
+    for program in ("javac", *SERVERS["postgres"].programs):
         if shutil.which(program) is None:
             pytest.skip(f"no guest: {program} is not installed")
-    build = request.config.cache.mkdir("guest-programs")
-    make(PROGRAMS, f"BUILD={build}", f"{build}/Service.class")
     folder = tmp_path_factory.mktemp("services")
-    server.prepare(folder)
-    words = shlex.join([sys.executable, str(STEPS), str(build), "/run/work/data"])
-    job = f"set -e\nexport PYTHONPATH={shlex.quote(str(TESTS))}\n{words} >result.json"
-    boot([GuestNode(1, 448)] * 2, job, folder)
+    job = steps_in(folder, request.config.cache.mkdir("guest-programs"))
+    boot([GuestNode(1, NODE_MIB)] * 2, job, folder)
     seen: Seen = json.loads((folder / "result.json").read_text())
     return seen
 
