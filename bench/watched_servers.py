@@ -113,7 +113,7 @@ def switches_and_samples(folder: Path, rounds: int) -> ResultTable:
     words = str(folder / "passes")
     subprocess.run(["make", "-s", "-C", str(KERNELS), f"BUILD={folder}", words], check=True)
     ways: dict[str, list[str] | None] = {"alone": None, **ways_to_watch()}
-    passes, turns, per_s = 400_000, 100_000_000, 20_000
+    passes, turns, per_s = 200_000, 100_000_000, 20_000
     rows: list[list[str | float | None]] = []
     with obeying([words], "{} 0") as (pid, work):
         seen = in_turn(pid, partial(work, passes), ways, rounds, folder)
