@@ -341,15 +341,18 @@ def experiment_page(folder: Path) -> Path:
 
 
 def pages_page(folder: Path) -> Path:
-    """The memory of an example that runs."""
-    running = subprocess.Popen([EXAMPLES / "seismic", "-s", "1000000", "-t", "4", "serial"])
+    """The memory of two examples that run."""
+    words = [EXAMPLES / "seismic", "-s", "1000000", "-t", "4", "serial"]
+    running = [subprocess.Popen(words), subprocess.Popen([*words, "-n", "200"])]
     try:
         time.sleep(2)
         file = folder / "pages.html"
-        subprocess.run([NUMASCAPE, "pages", "-p", str(running.pid), "-o", file], check=True)
+        pids = ",".join(str(process.pid) for process in running)
+        subprocess.run([NUMASCAPE, "pages", "-p", pids, "-o", file], check=True)
     finally:
-        running.kill()
-        running.wait()
+        for process in running:
+            process.kill()
+            process.wait()
     return file
 
 

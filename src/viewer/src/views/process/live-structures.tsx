@@ -73,7 +73,7 @@ export function LiveStructures({ memory, pid, theme }: Props) {
       {pid === undefined && (
         <p class="how">
           Structures of the same name are one row. Shared: the processes map the same memory, and
-          each page is counted once.
+          each page is counted once. The strips of others have the processes one after the other.
         </p>
       )}
       <PositionLegend memory={memory} theme={theme} />
