@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves the memory of programs in guests with several nodes, for longer than the tests have time.
 
-The programs are one that maps, forks and executes all the time, and a language model that llama.cpp
-serves. It checks facts: the answers, and the nodes of the pages in the kernel. A guest shows
-nothing about speed.
+The programs are one that maps, forks and executes all the time, a language model that llama.cpp
+serves, and the services of tests/vm. It checks facts: the answers, and the nodes of the pages in
+the kernel. A guest shows nothing about speed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -28,6 +29,7 @@ TESTS: Final = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
 from integration.conftest import make  # noqa: E402
+from vm import test_services as of_services  # noqa: E402
 from vm.guest import GuestNode, run_in_guest  # noqa: E402
 from vm.kernel import guest_kernel  # noqa: E402
 
@@ -151,10 +153,47 @@ def stale_facts(stale: Account, nodes: int, text: str) -> Iterator[Fact]:
     )
 
 
+def services(nodes: int, folder: Path) -> Iterator[Fact]:
+    """The tests of tests/vm/test_services.py, on a guest with this number of nodes."""
+    job = of_services.steps_in(folder, folder)
+    guest = [GuestNode(1, of_services.NODE_MIB)] * nodes
+    run_in_guest(guest, job, folder, guest_kernel(), limit_s=LIMIT_S)
+    seen: Account = json.loads((folder / "result.json").read_text())
+    for language in ("python", "java"):
+        answers, moves = seen[language]["answers"], len(seen[language]["accounts"])
+        yield (
+            f"services: {language}: {answers} answers during {moves} moves, all of them right",
+            passes(of_services.test_a_service_answers_rightly_while_it_moves, seen, language),
+        )
+    moves = len(seen["postgres"]["accounts"])
+    yield (
+        f"services: PostgreSQL: no transaction fails during {moves} moves, and the sums are right",
+        passes(of_services.test_no_transaction_fails_while_shared_buffers_move, seen),
+    )
+    yield (
+        "services: PostgreSQL: shared buffers are interleaved whole",
+        passes(of_services.test_shared_buffers_are_interleaved_whole, seen),
+    )
+    yield (
+        "services: PostgreSQL: undo puts them back",
+        passes(of_services.test_shared_buffers_are_moved_back, seen),
+    )
+
+
+def passes(test: Callable[..., None], *arguments: object) -> bool:
+    """Whether a test passes; what fails is printed."""
+    try:
+        test(*arguments)
+    except AssertionError:
+        traceback.print_exc()
+        return False
+    return True
+
+
 def main(
     rounds: Annotated[int, typer.Option(min=100, help="Of the program that forks.")] = 1000,
     nodes: Annotated[int, typer.Option(min=2, max=8, help="Of the guest.")] = _USUAL_NODES,
-    only: Annotated[str, typer.Option(help="restless or model; both by default.")] = "",
+    only: Annotated[str, typer.Option(help="restless, model or services; all by default.")] = "",
     write: Annotated[bool, typer.Option(help="Write to bench/results.")] = True,
 ) -> None:
     """Move memory, and check the results. The exit status is 1 if a check fails."""
@@ -166,6 +205,8 @@ def main(
             facts += restless(nodes, rounds, folder)
         if only in {"", "model"}:
             facts += model(nodes, folder)
+        if only in {"", "services"}:
+            facts += services(nodes, folder)
     minutes = (time.monotonic() - begin) / 60
     table = ResultTable(
         f"Moved live, in a guest with {nodes} nodes",
