@@ -160,6 +160,13 @@ def test_a_small_variable_that_is_used_often_is_a_structure(record: Any, variabl
     assert record("small_variables").total(variable)[1] == pytest.approx(200_000, rel=0.05)
 
 
+def test_constants_without_a_symbol_are_not_variables(record: Any) -> None:
+    recording = record("small_variables")
+    assert recording.total("factors")[0] == pytest.approx(200_000, rel=0.05)
+    unnamed = recording.total("small_variables (code and unnamed data)")[0]
+    assert unnamed == pytest.approx(200_000, rel=0.05)
+
+
 def test_a_rare_small_variable_is_a_structure_if_threads_share_its_line(record: Any) -> None:
     """The line may travel between them each time."""
     names = set(record("small_shared").trace.structures["name"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from numascape.analysis.ownership import Owner, is_remainder, owner_of
+from numascape.analysis.ownership import Owner, is_of_small_variables, is_remainder, owner_of
 from numascape.naming.python_objects import is_python_name
 from numascape.quantities import share_text
 from numascape.trace.trace import Trace
@@ -28,9 +28,9 @@ class Named(str, Enum):
     SOURCE = "source"
     """A variable, a field, a file, or a line of the program's or a library's source."""
     RUNTIME = "runtime"
-    """Stacks, code, small variables, and the memory of language runtimes and the system."""
+    """Stacks, code, and the memory of language runtimes and the system."""
     NOTHING = "nothing"
-    """No name, or only the address of code."""
+    """No name, only the address of code, or small variables of the program together."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,13 @@ def named_in(row: dict[str, Any]) -> Named:
     name = str(row["name"])
     if row["kind"] == "region":
         return Named.SOURCE
-    if row["kind"] == "unowned" or name in _NO_NAMES or _CODE_ADDRESS.fullmatch(name):
+    if row["kind"] == "unowned" or name in _NO_NAMES:
         return Named.NOTHING
-    if owner_of(row) is not Owner.PROGRAM or is_remainder(row) or is_python_name(name):
+    if owner_of(row) is not Owner.PROGRAM:
         return Named.RUNTIME
-    return Named.SOURCE
+    if _CODE_ADDRESS.fullmatch(name) or is_of_small_variables(row):
+        return Named.NOTHING
+    return Named.RUNTIME if is_remainder(row) or is_python_name(name) else Named.SOURCE
 
 
 def name_shares(trace: Trace) -> NameShares:
@@ -83,7 +85,7 @@ def name_shares(trace: Trace) -> NameShares:
     for row in used.iter_rows(named=True):
         named = named_in(row)
         sums[named] += row["accesses"]
-        if named is Named.NOTHING and row["module"]:
+        if named is Named.NOTHING and row["module"] and not is_of_small_variables(row):
             module = str(row["module"]).rpartition("/")[2]
             without_line[module] = without_line.get(module, 0) + row["accesses"]
     programs = (trace.info.program, *(process.program for process in trace.info.processes))

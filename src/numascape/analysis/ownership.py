@@ -12,7 +12,9 @@ from numascape.naming.interpreters import OBJECT_NAMES
 from numascape.naming.python_objects import INTERPRETER_NAMES
 from numascape.naming.runtime_objects import RUNTIME_NAMES
 
-_MESSAGE_PASSING = re.compile(r"lib(mpi\w*|open-(pal|rte)|pmix|uc[mpst]|fabric|psm2|hwloc)([-.]|$)")
+_MESSAGE_PASSING = re.compile(
+    r"lib(mpi\w*|open-(pal|rte)|pmix|uc[mpst]|fabric|psm2|hwloc)([-.]|$)|mca_\w+\.so"
+)
 _ALLOCATOR = "allocator's own memory and free blocks"
 _CODE = re.compile(r".* \(code and (unnamed data|constants)\)")
 _LIBRARY = re.compile(r"\.so(\.|$)")
@@ -29,7 +31,12 @@ class Owner(str, Enum):
 
 def is_remainder(row: dict[str, Any]) -> bool:
     """Whether the structure is the unnamed rest of a module's data or of the heap."""
-    return not row["named"] or row["name"].startswith("variables under a page of ")
+    return not row["named"] or is_of_small_variables(row)
+
+
+def is_of_small_variables(row: dict[str, Any]) -> bool:
+    """Whether the structure is all rarely used small variables of a module together."""
+    return str(row["name"]).startswith("variables under a page of ")
 
 
 def owner_of(row: dict[str, Any]) -> Owner:

@@ -169,7 +169,7 @@ def divide_among_variables(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.Data
 
     Returns the rows with two more columns, (variable, variable_page). `variable` is null for memory
     without a variable. Sums over the variables of a page are exact. `pages` has `seen_share` for
-    variables whose part of the use of the page is known from samples, otherwise null.
+    what has a part of the use of the page that is known from samples, otherwise null.
     """
     key = ["owner", "page", "thread", "phase"]
     joined = counts.join(pages, on=["owner", "page"], how="left").join(
@@ -194,7 +194,7 @@ def divide_among_variables(counts: pl.DataFrame, pages: pl.DataFrame) -> pl.Data
         whole = pl.col(column)
         high = whole * upto // total
         low = whole * (upto - pl.col("weight")) // total
-        return pl.when(pl.col("variable").is_null()).then(whole).otherwise(high - low)
+        return pl.when(pl.col("weight").is_null()).then(whole).otherwise(high - low)
 
     parts = {name: part(name) for name in counts.columns if name not in key}
     return joined.with_columns(**parts).drop("bytes", "weight", "is_large", "seen_share")

@@ -72,18 +72,32 @@ def samples_in_modules(
     """The samples (site, phase, owner, page, weight, whole) of modules, with their structures.
 
     `pages` and `variables` are those of module_structures. If variables share a page, its samples
-    are divided in proportion to their bytes. A site may have several rows for a structure.
+    are divided as they used the page, or in proportion to their bytes where this is not known. A
+    site may have several rows for a structure.
     """
     inside = samples.with_row_index("row").join(pages, on=["owner", "page"], how="left")
-    share = (pl.col("bytes") / pl.col("bytes").sum().over("row")).fill_null(1.0)
-    inside = inside.with_columns(
-        weight=pl.col("weight") * share, whole=pl.when(share == 1.0).then("whole").otherwise(0.0)
+    inside = inside.with_columns(share=_share_of_page("row")).with_columns(
+        weight=pl.col("weight") * pl.col("share"),
+        whole=pl.when(pl.col("share") == 1.0).then("whole").otherwise(0.0),
     )
-    return inside.join(
-        variables.select("owner", "variable", "structure"),
-        on=["owner", "variable"],
-        nulls_equal=True,
-    ).select(_OF_SAMPLES)
+    return (
+        inside.filter(pl.col("weight") > 0)
+        .join(
+            variables.select("owner", "variable", "structure"),
+            on=["owner", "variable"],
+            nulls_equal=True,
+        )
+        .select(_OF_SAMPLES)
+    )
+
+
+def _share_of_page(key: str) -> pl.Expr:
+    """The share of each row of a page, of which `key` is the number; 1 if it is the only one."""
+    seen, size = pl.col("seen_share"), pl.col("bytes")
+    others = pl.when(seen.is_null()).then(size)
+    left = (1 - seen.sum().over(key)).clip(lower_bound=0.0)
+    share = seen.fill_null(others * left / others.sum().over(key))
+    return (share / share.sum().over(key)).fill_nan(None).fill_null(1.0)
 
 
 def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl.DataFrame:

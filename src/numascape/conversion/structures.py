@@ -214,7 +214,7 @@ def module_structures(
 
     Returns (owner, page, variable, variable_page, is_large, bytes, seen_share), which
     `divide_among_variables` needs, and (owner, variable, structure, address, size, pages).
-    `variable` is null for memory that no variable covers.
+    `variable` is null for memory that no variable covers: constants and code.
     """
     hot = hot_variables(group, names.globals)
     variables, pages = names.variables(frozenset(hot["address"].to_list()))
@@ -258,9 +258,17 @@ def module_structures(
         "size": pl.UInt64(),
         "pages": pl.UInt32(),
     }
-    columns = ["owner", "page", "variable", "variable_page", "is_large", "bytes", "seen_share"]
     of_variable = pl.Series([item.address for item in variables], dtype=pl.UInt64)
     pages = pages.with_columns(address=of_variable.gather(pages["variable"])).join(
         hot, on=["owner", "page", "address"], how="left", maintain_order="left"
     )
-    return pages.select(columns), pl.DataFrame(rows, schema=schema, orient="row")
+    return _with_unnamed(pages, hot), pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _with_unnamed(pages: pl.DataFrame, hot: pl.DataFrame) -> pl.DataFrame:
+    """Add a row without a variable to the pages on which samples saw memory between variables."""
+    columns = ["owner", "page", "variable", "variable_page", "is_large", "bytes", "seen_share"]
+    known = pages.select(columns)
+    unnamed = hot.filter(pl.col("address").is_null()).join(known, on=["owner", "page"], how="semi")
+    rows = unnamed.with_columns(is_large=pl.lit(value=False), bytes=pl.lit(0, dtype=pl.UInt64))
+    return pl.concat([known, rows.drop("address")], how="diagonal")

@@ -55,11 +55,23 @@ def shares(*structures: Structure, counts: str = "accesses") -> NameShares:
         ("heap", "libx.so+0x1f", Named.NOTHING),
         ("heap", "libx.so+0x1f rest", Named.SOURCE),
         ("stack", "A", Named.RUNTIME),
-        ("global", "variables under a page of sum", Named.RUNTIME),
+        ("global", "variables under a page of sum", Named.NOTHING),
     ],
 )
 def test_what_a_name_refers_to(kind: str, name: str, named: Named) -> None:
     assert named_in({"kind": kind, "name": name, "module": "sum", "named": True}) is named
+
+
+def test_memory_of_message_passing_is_a_runtimes_also_without_a_name() -> None:
+    row = {"kind": "small", "name": "opal_setenv+0x1cf", "named": True}
+    assert named_in({**row, "module": "libopen-pal.so.40"}) is Named.RUNTIME
+    assert named_in({**row, "module": "mca_btl_vader.so"}) is Named.RUNTIME
+    assert named_in({**row, "module": "libx264.so.164"}) is Named.NOTHING
+
+
+def test_rare_small_variables_need_no_debug_information() -> None:
+    found = shares(("heap", "A", "sum", 6), ("global", "variables under a page of sum", "sum", 4))
+    assert (found.source, found.nothing, found.advice) == (0.6, 0.4, ())
 
 
 @pytest.mark.parametrize("counts", ["accesses", "first touches"])

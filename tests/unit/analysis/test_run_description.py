@@ -98,7 +98,7 @@ def test_what_was_counted_is_said(
         ({"name": "anonymous mapping", "kind": "mapping", "named": False}, Named.NOTHING),
         ({"name": "memory outside all mappings seen", "kind": "unowned"}, Named.NOTHING),
         ({"name": "Stack#3", "kind": "stack", "module": ""}, Named.RUNTIME),
-        ({"name": "variables under a page of app", "kind": "global"}, Named.RUNTIME),
+        ({"name": "variables under a page of app", "kind": "global"}, Named.NOTHING),
         ({"name": "app (code and unnamed data)", "kind": "mapping"}, Named.RUNTIME),
         ({"name": "allocator's own memory and free blocks", "named": False}, Named.RUNTIME),
         ({"name": "OpenMP runtime", "module": "libgomp.so.1"}, Named.RUNTIME),

@@ -78,6 +78,27 @@ def test_samples_decide_how_much_of_a_page_is_of_a_variable(share: float) -> Non
     assert by_variable[small] == pytest.approx(share * 10_000, abs=2)
 
 
+def test_what_no_variable_covers_gets_its_part_by_samples() -> None:
+    pages = unseen(pages_of_an_array_after_a_small_variable()).filter(pl.col("page") == 1)
+    unnamed = pages.head(1).with_columns(
+        variable=pl.lit(None, pl.UInt32),
+        variable_page=pl.lit(None, pl.UInt32),
+        is_large=pl.lit(value=False),
+        bytes=pl.lit(0, pl.UInt64),
+        seen_share=0.75,
+    )
+    parts = divide_among_variables(counted((1, 1, 10_000)), pl.concat([pages, unnamed]))
+    reads = dict(parts.select("variable", "reads").iter_rows())
+    assert reads[None] == pytest.approx(7500, abs=1)
+    # By their numbers of bytes: 256 and 3072.
+    assert sorted(reads.values()) == [
+        pytest.approx(192, abs=1),
+        pytest.approx(2308, abs=1),
+        reads[None],
+    ]
+    assert sum(reads.values()) == 10_000
+
+
 @pytest.mark.parametrize(
     ("hot", "next_page", "of_the_array"),
     [
