@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // numascape._native.source_lines: which source lines use which structure, as tables.
+#include <malloc.h>
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
@@ -19,6 +20,9 @@ namespace nb = nanobind;
 using namespace numascape;
 
 namespace {
+
+// Samples from which memory is worth the time to free it.
+constexpr size_t kManySamples = size_t{1} << 16;
 
 std::vector<SiteAccess> read_accesses(GivenTable&& table) {
     const auto* site = table.column<uint64_t>("site");
@@ -116,8 +120,10 @@ StructureSamples read_structure_samples(const nb::object& samples,
                                         const nb::object& samples_of_owners,
                                         const nb::object& shared_samples, const nb::object& shares,
                                         const nb::object& structures) {
-    StructureSamples found{read_samples(GivenTable(samples))};
     GivenTable owners(samples_of_owners);
+    // The C library keeps much of what earlier steps needed.
+    if (owners.rows() > kManySamples) malloc_trim(0);
+    StructureSamples found{read_samples(GivenTable(samples))};
     const OwnerSamples of_owners = view_owner_samples(owners);
     auto of_groups = read_shared_samples(GivenTable(shared_samples));
     auto of_shares = read_shares(GivenTable(shares));
@@ -126,11 +132,15 @@ StructureSamples read_structure_samples(const nb::object& samples,
     nb::gil_scoped_release unlocked;
     add_owned(of_owners, known, found.rows);
     add_shared(std::move(of_groups), std::move(of_shares), known, found.rows);
+    found.rows.shrink_to_fit();
     return found;
 }
 
 Table count(const nb::object& accesses, StructureSamples& samples, const nb::object& totals,
             uint32_t nowhere) {
+    // Counting needs most memory of all steps.
+    const bool trims = samples.rows.size() > kManySamples;
+    if (trims) malloc_trim(0);
     auto of_sites = read_accesses(GivenTable(accesses));
     auto of_all = read_totals(GivenTable(totals));
     if (std::exchange(samples.are_counted, true)) {
@@ -142,6 +152,7 @@ Table count(const nb::object& accesses, StructureSamples& samples, const nb::obj
         lines =
             count_lines(std::move(of_sites), std::move(samples.rows), std::move(of_all), nowhere);
     }
+    if (trims) malloc_trim(0);
     Table out;
     out.add("structure",
             column_of<uint32_t>(lines, [](const auto& line) { return line.structure; }));

@@ -61,6 +61,7 @@ class LineCounter {
 };
 
 void LineCounter::take_certain(const LineProofs& proofs) {
+    left_of_accesses_.reserve(sampled_.accesses().size());
     for (const SiteAccess& access : sampled_.accesses()) {
         left_of_accesses_.push_back(access.counts);
     }
@@ -95,6 +96,12 @@ void LineCounter::estimate(const std::vector<bool>& proved) {
     SparseTable table;
     std::vector<size_t> rows;  // index of the site of each row
     const auto& sites = sampled_.sites();
+    // Most sites have own samples. Memory that is not used then costs nothing.
+    const size_t most = sampled_.samples().size() + sites.size();
+    table.columns.reserve(most);
+    table.shares.reserve(most);
+    table.row_end.reserve(sites.size());
+    rows.reserve(sites.size());
     for (size_t i = 0; i < sites.size(); ++i) {
         if (!left_of(sites[i]).any()) {
             continue;
@@ -120,6 +127,7 @@ void LineCounter::estimate(const std::vector<bool>& proved) {
 void LineCounter::add_table(const std::vector<size_t>& sites, const SparseTable& table) {
     const auto fit_kind = [&](uint64_t Accesses::* kind, double Cell::* sum) {
         std::vector<double> row_sums;
+        row_sums.reserve(sites.size());
         for (const size_t site : sites) {
             row_sums.push_back(static_cast<double>(left_of(sampled_.sites()[site]).*kind));
         }

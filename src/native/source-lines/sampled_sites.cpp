@@ -34,6 +34,17 @@ void merge(std::vector<SiteSample>& samples) {
         }
     }
     samples.resize(kept);
+    samples.shrink_to_fit();
+}
+
+// All columns decide, so that the order does not depend on the order before. (A stable sort needs
+// as much memory again.)
+bool comes_before(const SiteAccess& a, const SiteAccess& b) {
+    const auto order = [](const SiteAccess& access) {
+        return std::tie(access.site, access.phase, access.place, access.executions,
+                        access.counts.reads, access.counts.writes);
+    };
+    return order(a) < order(b);
 }
 
 }  // namespace
@@ -51,21 +62,27 @@ uint32_t StructureNumbers::number(uint32_t structure, uint32_t phase) {
 
 SampledSites::SampledSites(std::vector<SiteAccess> accesses, std::vector<SiteSample> samples)
     : accesses_(std::move(accesses)), samples_(std::move(samples)) {
-    std::stable_sort(
-        accesses_.begin(), accesses_.end(),
-        [](const SiteAccess& a, const SiteAccess& b) { return place_of(a) < place_of(b); });
+    std::sort(accesses_.begin(), accesses_.end(), comes_before);
     merge(samples_);
+    const auto begins = [&](size_t i) {
+        return i == 0 || place_of(accesses_[i - 1]) != place_of(accesses_[i]);
+    };
+    size_t sites = 0;
+    for (size_t i = 0; i < accesses_.size(); ++i) {
+        sites += begins(i) ? 1 : 0;
+    }
+    sites_.reserve(sites);
     for (size_t first = 0; first < accesses_.size();) {
-        size_t end = first;
-        while (end < accesses_.size() && place_of(accesses_[end]) == place_of(accesses_[first])) {
+        size_t end = first + 1;
+        while (end < accesses_.size() && !begins(end)) {
             ++end;
         }
-        add_site(first, end);
+        add_site(static_cast<uint32_t>(first), static_cast<uint32_t>(end));
         first = end;
     }
 }
 
-void SampledSites::add_site(size_t first, size_t end) {
+void SampledSites::add_site(uint32_t first, uint32_t end) {
     SampledSite site{accesses_[first].site, accesses_[first].phase, {first, end}, {}, {}, {}, 0};
     for (size_t i = first; i < end; ++i) {
         site.counts.reads += accesses_[i].counts.reads;
@@ -84,8 +101,8 @@ void SampledSites::add_site(size_t first, size_t end) {
         while (high != samples_.end() && high->site == site.site) {
             ++high;
         }
-        site.of_all_phases = {static_cast<size_t>(low - samples_.begin()),
-                              static_cast<size_t>(high - samples_.begin())};
+        site.of_all_phases = {static_cast<uint32_t>(low - samples_.begin()),
+                              static_cast<uint32_t>(high - samples_.begin())};
     }
     const auto all = samples_.begin();
     const auto [low, high] = std::equal_range(
@@ -93,7 +110,7 @@ void SampledSites::add_site(size_t first, size_t end) {
         all + static_cast<ptrdiff_t>(site.of_all_phases.end),
         SiteSample{site.site, site.phase, 0, 0, 0},
         [](const SiteSample& a, const SiteSample& b) { return a.phase < b.phase; });
-    site.samples = {static_cast<size_t>(low - all), static_cast<size_t>(high - all)};
+    site.samples = {static_cast<uint32_t>(low - all), static_cast<uint32_t>(high - all)};
     sites_.push_back(site);
 }
 

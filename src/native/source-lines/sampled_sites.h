@@ -10,10 +10,10 @@
 
 namespace numascape {
 
-// A range of indices: [first, end).
+// A range of indices: [first, end). There are many of them, and less than 2^32 rows.
 struct IndexRange {
-    size_t first = 0;
-    size_t end = 0;
+    uint32_t first = 0;
+    uint32_t end = 0;
 
     bool empty() const { return first == end; }
 };
@@ -61,7 +61,7 @@ class SampledSites {
     const std::vector<Share>& shares(const SampledSite& site, const std::vector<bool>& left_out);
 
   private:
-    void add_site(size_t first, size_t end);
+    void add_site(uint32_t first, uint32_t end);
 
     std::vector<SiteAccess> accesses_;  // by site and phase
     std::vector<SiteSample> samples_;   // by site, phase and structure, each once

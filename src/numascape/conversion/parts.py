@@ -127,6 +127,7 @@ def convert_group(
 ) -> ProcessTables:
     """Convert the tables of a group's processes; their structures are added to `table`."""
     owners = owner_structures(group, names, table)
+    group.free_call_stacks()
     pages, variables = module_structures(group, names, table)
     owned = _Owned(group, owners, pages, variables, _scattered_pages(group, owners))
     accesses = _accesses(owned, session)

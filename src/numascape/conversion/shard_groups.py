@@ -103,6 +103,11 @@ class ShardGroup:
             self.__dict__.pop("samples", None)
             self.members[0].shard.tables.pop("samples", None)
 
+    def free_call_stacks(self) -> None:
+        """Likewise those of the call stacks, when all allocations have their names."""
+        if len(self.members) == 1:
+            self.members[0].shard.call_stacks.clear()
+
     @cached_property
     def shared_samples(self) -> pl.DataFrame:
         """Samples on pages that the owners of a group share."""

@@ -144,7 +144,7 @@ class Shard:
     switches: list[tuple[int, int]]
     paths: list[str]
     # Key: an identifier. Value: return addresses, or registers and a copy of the stack.
-    call_stacks: Mapping[int, tuple[tuple[int, ...], list[int], bytes]]
+    call_stacks: dict[int, tuple[tuple[int, ...], list[int], bytes]]
     # Key: an identifier. Value: the Python functions of the call stack, innermost first.
     python_stacks: Mapping[int, tuple[PythonFrame, ...]]
     # Key: the stack_id of an owner. Value: a region's name, and the code address that named it.

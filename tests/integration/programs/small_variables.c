@@ -18,9 +18,9 @@ int main(void) {
     for (int i = 0; i < 64; i++) neighbours[i] = 1;
     for (int i = 0; i < REPEATS; i++) counter = 1;
     for (int i = 0; i < REPEATS; i++) table[i * 7919 % ENTRIES] = 2;
-    const volatile char *literal = LITERAL;
+    const volatile char* literal = LITERAL;
     for (int i = 0; i < REPEATS; i++) (void)literal[i * 7919 % (sizeof LITERAL - 1)];
-    const volatile uint64_t *factor = factors;
+    const volatile uint64_t* factor = factors;
     for (int i = 0; i < REPEATS; i++) (void)factor[i % 8];
     return 0;
 }
