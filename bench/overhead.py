@@ -31,7 +31,7 @@ from bench.observers import (
     record_command,
     recorded_cost,
 )
-from bench.programs import PROGRAMS, Program, build
+from bench.programs import Also, Program, build, choose, threads_note
 from bench.tables import ResultTable, publish
 
 PAGE = 4096
@@ -63,7 +63,7 @@ def overhead_table(programs: list[Program], rounds: int) -> ResultTable:
         "CPU time over native",
         ["program", "native s", *(o.name for o in observers)],
         rows,
-        f"Median of {rounds} rounds, native and observed runs alternating.",
+        f"Median of {rounds} rounds, native and observed runs alternating. {threads_note()}",
     )
 
 
@@ -87,7 +87,7 @@ def versions_table(programs: list[Program], rounds: int, other: Path, commit: st
         ["program", "native s", "now", "before", "now over before"],
         rows,
         f"Median of {rounds} rounds; native runs and both recorders alternate. The load was "
-        f"{os.getloadavg()[0]:.0f} at the end.",
+        f"{os.getloadavg()[0]:.0f} at the end. {threads_note()}",
     )
 
 
@@ -102,9 +102,11 @@ def slow_table(programs: list[Program]) -> ResultTable:
     rows: list[list[str | float | None]] = []
     for program in programs:
         console.print(f"{program.name}: cachegrind and lackey")
-        native = cpu_without_start(NATIVE, program, 15)
-        lackey = cpu_without_start(LACKEY, program, 1)
-        rows.append([program.name, median_ratios(program, [CACHEGRIND], 1)[1], lackey / native])
+        ratio = None
+        if program.reduced is not None:
+            native = cpu_without_start(NATIVE, program, 15)
+            ratio = cpu_without_start(LACKEY, program, 1) / native
+        rows.append([program.name, median_ratios(program, [CACHEGRIND], 1)[1], ratio])
     return ResultTable(
         "CPU time over native of Valgrind's observers",
         ["program", CACHEGRIND.name, LACKEY.name],
@@ -165,15 +167,11 @@ def main(
     against: Annotated[
         Path | None, typer.Option(help="The command `numascape` of another clone, to compare with.")
     ] = None,
+    also: Also = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/overhead.md and .json.")] = True,
 ) -> None:
     """Measure what recording costs, side by side with native runs and other observers."""
-    programs = [p for p in PROGRAMS if not only or p.name.split()[0] in only or p.name in only]
-    if not programs:
-        console.print("no such program; there are:")
-        for program in PROGRAMS:
-            console.print(f"  {program.name}: {program.character}")
-        raise typer.Exit(2)
+    programs = choose(only, also)
     try:
         build()
         if against is not None:

@@ -19,7 +19,7 @@ from rich.console import Console
 import numascape
 from bench.measure import CommandError, machine, run
 from bench.observers import record_command, recorded_cost
-from bench.programs import EXAMPLES, KERNELS, PROGRAMS, Program, build
+from bench.programs import EXAMPLES, KERNELS, Also, Program, build, choose, threads_note
 from bench.tables import ResultTable, publish
 
 CACHE = "2M,8,64"  # what a core of a server has
@@ -63,7 +63,8 @@ def cost_table(programs: list[Program], rounds: int) -> ResultTable:
         "CPU time with --traffic over without",
         ["program", "without, s", "with / without"],
         rows,
-        f"Median of {rounds} rounds, alternating; each thread has a cache of {CACHE}.",
+        f"Median of {rounds} rounds, alternating; each thread has a cache of {CACHE}. "
+        f"{threads_note()}",
     )
 
 
@@ -105,10 +106,11 @@ def main(
     only: Annotated[list[str] | None, typer.Argument(help="Programs; by default all.")] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of each measurement.")] = 5,
     lines: Annotated[bool, typer.Option(help="Also compare with cachegrind.")] = True,
+    also: Also = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/traffic.md and .json.")] = True,
 ) -> None:
     """Measure what counting memory traffic costs, and compare it with cachegrind's."""
-    programs = [p for p in PROGRAMS if not only or p.name.split()[0] in only or p.name in only]
+    programs = choose(only, also)
     try:
         build()
         tables = [cost_table(programs, rounds)]
