@@ -170,7 +170,7 @@ def test_cpus_are_sampled_or_threads_if_that_is_not_permitted(programs: Path, us
                 # Page faults are events of threads.
                 per_cpu = len(threads) + (1 if user == 0 else len(threads))
                 wait_for(lambda: events_of(recorder.pid) == per_cpu * (os.cpu_count() or 1))
-                wait_for(lambda: (folder / "faults").stat().st_size > 10 * 40)
+                wait_for(lambda: (folder / "faults").stat().st_size > 10 * 48)
                 recorder.send_signal(signal.SIGTERM)
             events = pl.DataFrame(native.read_events(f"{folder}/faults", process.pid)["events"])
             sampled = events.filter(pl.col("meaning") == native.FAULT_HINTING)
@@ -233,7 +233,7 @@ def test_an_event_is_sampled_in_the_group_of_its_leader(tmp_path: Path) -> None:
     helper = str(installed_file("_recorder/numascape-faults"))
     faults = SampledEvent("page-faults", 1, 2, frequency=0, period=1, leader=3)
     subprocess.run([helper, tmp_path, "--samples=" + faults.words, "--", "true"], check=True)
-    entries = np.fromfile(tmp_path / "faults", np.uint32, offset=HEADER_BYTES).reshape(-1, 10)
+    entries = np.fromfile(tmp_path / "faults", np.uint32, offset=HEADER_BYTES).reshape(-1, 12)
     assert (entries[:, 9] == SAMPLE).sum() == (entries[:, 9] == FAULT).sum() > 0
 
 

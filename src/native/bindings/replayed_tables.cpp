@@ -2,6 +2,7 @@
 #include "replayed_tables.h"
 
 #include <utility>
+#include <vector>
 
 namespace numascape {
 
@@ -162,6 +163,34 @@ Table seen_in_modules(SeenInModuleColumns&& columns) {
     out.add("last", std::move(columns.last));
     out.add("lines", std::move(columns.lines));
     out.add("times", std::move(columns.times));
+    return out;
+}
+
+Table sampled_paths(SampledPathColumns&& columns) {
+    Table out;
+    out.add("owner", std::move(columns.owner));
+    out.add("page", std::move(columns.page));
+    out.add("thread", std::move(columns.thread));
+    out.add("phase", std::move(columns.phase));
+    out.add("line", std::move(columns.line));
+    out.add("callers", std::move(columns.callers));
+    out.add("pc", std::move(columns.pc));
+    out.add("writes", std::move(columns.writes));
+    return out;
+}
+
+Table calls(const std::unordered_map<uint32_t, SampledCall>& by_number) {
+    std::vector<uint32_t> number, callers;
+    std::vector<uint64_t> pc;
+    for (const auto& [call, known] : by_number) {
+        number.push_back(call);
+        callers.push_back(known.callers);
+        pc.push_back(known.pc);
+    }
+    Table out;
+    out.add("number", std::move(number));
+    out.add("callers", std::move(callers));
+    out.add("pc", std::move(pc));
     return out;
 }
 

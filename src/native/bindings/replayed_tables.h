@@ -3,6 +3,10 @@
 // The columns of a replay as tables, without a copy.
 #pragma once
 
+#include <cstdint>
+#include <unordered_map>
+
+#include "fault_log.h"
 #include "replay.h"
 #include "table.h"
 
@@ -22,5 +26,8 @@ Table instructions(InstructionColumns&& columns);
 Table work(WorkColumns&& columns);
 Table seen_lines(SeenLineColumns&& columns);
 Table seen_in_modules(SeenInModuleColumns&& columns);
+Table sampled_paths(SampledPathColumns&& columns);
+// The calls of a log of faults: number, callers, pc.
+Table calls(const std::unordered_map<uint32_t, SampledCall>& by_number);
 
 }  // namespace numascape

@@ -217,6 +217,8 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["work"] = nb::cast(work(std::move(result.work)));
     out["seen_lines"] = nb::cast(seen_lines(std::move(result.seen_lines)));
     out["seen_in_modules"] = nb::cast(seen_in_modules(std::move(result.seen_in_modules)));
+    out["sampled_paths"] = nb::cast(sampled_paths(std::move(result.sampled_paths)));
+    out["calls"] = nb::cast(calls(log.calls));
     out["places"] = places(result.places);
     out["threads"] = threads(result.threads);
     out["modules"] = modules(result.modules);
@@ -245,7 +247,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
 nb::dict read_events(const std::string& path, uint32_t pid) {
     const FaultLog log = read_faults(path, pid, 0);
     std::vector<uint64_t> time, address, pc;
-    std::vector<uint32_t> tid, cpu;
+    std::vector<uint32_t> tid, cpu, callers;
     std::vector<uint8_t> meaning, writes;
     for (const Fault& entry : log.faults) {
         time.push_back(entry.time_ns);
@@ -255,6 +257,7 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
         cpu.push_back(entry.cpu);
         meaning.push_back(static_cast<uint8_t>(entry.meaning));
         writes.push_back(entry.writes ? 1 : 0);
+        callers.push_back(entry.callers);
     }
     Table events;
     events.add("time_ns", std::move(time));
@@ -264,8 +267,10 @@ nb::dict read_events(const std::string& path, uint32_t pid) {
     events.add("cpu", std::move(cpu));
     events.add("meaning", std::move(meaning));
     events.add("writes", std::move(writes));
+    events.add("callers", std::move(callers));
     nb::dict out;
     out["events"] = nb::cast(std::move(events));
+    out["calls"] = nb::cast(calls(log.calls));
     out["lost"] = log.lost;
     out["bursts"] = log.bursts;
     out["hinting_counted"] = log.hinting_counted;
@@ -293,6 +298,7 @@ void bind_shard(nb::module_& module) {
               "ShardError.");
     shard.attr("FAULT_HINTING") = static_cast<uint32_t>(FaultMeaning::kHinting);
     shard.attr("FAULT_OTHER") = static_cast<uint32_t>(FaultMeaning::kOther);
+    shard.attr("NO_CALLERS") = kNoCallers;
     shard.attr("FLAG_ENDED") = static_cast<uint32_t>(kShardEnded);
     shard.attr("FLAG_DISK_FULL") = static_cast<uint32_t>(kShardDiskFull);
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);

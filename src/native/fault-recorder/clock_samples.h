@@ -22,14 +22,14 @@ namespace numascape {
 // would be missing.
 class ClockSamples {
   public:
+    explicit ClockSamples(MemoryOfProcesses& memory) : memory_(memory) {}
+
     // Appends the accesses of the sample `entry` to `out`, or one entry that says that there are
     // none.
     void add(const FaultEntry& entry, const SampledRegisters& sampled,
              std::vector<FaultEntry>& out);
     // Appends, at the end, the samples whose access remained unknown.
     void finish(std::vector<FaultEntry>& out) const;
-    // Call it before the samples of each round, because memory may have changed.
-    void begin_round() { memory_.begin_round(); }
 
   private:
     struct Owing {
@@ -54,7 +54,7 @@ class ClockSamples {
 
     uint64_t random();
 
-    MemoryOfProcesses memory_;
+    MemoryOfProcesses& memory_;
     AccessesAhead ahead_{memory_};
     std::unordered_map<Owing, uint32_t, Hash> owed_;
     uint64_t last_ns_ = 0;

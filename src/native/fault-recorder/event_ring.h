@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include <linux/perf_event.h>
@@ -18,12 +19,15 @@
 
 #include "clock_samples.h"
 #include "fault_log.h"
+#include "memory_of_processes.h"
+#include "sampled_callers.h"
 #include "sampled_registers.h"
 #include "wanted_event.h"
 
 namespace numascape {
 
-// The sample as `sample_type` below lays it out. If registers are wanted, they follow.
+// The sample as `sample_type` below lays it out. If they are wanted, registers and then a part of
+// the stack follow: the size of the part, the part, and how much of it was copied.
 struct Sample {
     perf_event_header header;
     uint64_t ip;
@@ -57,6 +61,20 @@ struct NamedEnd {
 
 inline constexpr pid_t kAllThreads = -1;
 inline constexpr pid_t kThisThread = 0;
+
+// What makes entries of the log from samples, and finds their callers.
+struct SampleReaders {
+    MemoryOfProcesses memory;
+    ClockSamples clock{memory};
+    SampledCallers callers{memory};
+    std::vector<char> room;  // for one record
+
+    // Call it before the samples of each round, because memory may have changed.
+    void begin_round() {
+        memory.begin_round();
+        callers.begin_round();
+    }
+};
 
 // The events of some threads on one CPU.
 class Ring {
@@ -107,23 +125,23 @@ class Ring {
         std::for_each(leaders_.begin(), leaders_.end(), close);
     }
 
-    // Appends all available samples; returns how many faults were lost. `clock` makes accesses of
-    // the samples that have registers.
-    uint64_t drain(std::vector<FaultEntry>& out, ClockSamples& clock) {
+    // Appends all available samples; returns how many faults were lost.
+    uint64_t drain(std::vector<FaultEntry>& out, SampleReaders& readers) {
         const char* data = reinterpret_cast<const char*>(header_) + page_bytes();
         const size_t bytes = wanted_.ring_pages * page_bytes();
         const uint64_t head = __atomic_load_n(&header_->data_head, __ATOMIC_ACQUIRE);
         uint64_t tail = header_->data_tail;
         uint64_t lost = 0;
+        std::vector<char>& room = readers.room;
+        room.resize(sizeof(Sample) + sizeof(RecordedRegisters) + wanted_.stack_bytes + 64);
         while (tail < head) {
-            char room[sizeof(Sample) + sizeof(RecordedRegisters) + 64];
             const char* record = data + tail % bytes;
             const size_t size = reinterpret_cast<const perf_event_header*>(record)->size;
-            const size_t known = std::min(size, sizeof room);
+            const size_t known = std::min(size, room.size());
             const size_t to_end = std::min(known, bytes - tail % bytes);
-            std::memcpy(room, record, to_end);
-            std::memcpy(room + to_end, data, known - to_end);  // it may wrap around
-            lost += read_record(room, known, out, clock);
+            std::memcpy(room.data(), record, to_end);
+            std::memcpy(room.data() + to_end, data, known - to_end);  // it may wrap around
+            lost += read_record(room.data(), known, out, readers);
             tail += size;
         }
         __atomic_store_n(&header_->data_tail, tail, __ATOMIC_RELEASE);
@@ -133,19 +151,10 @@ class Ring {
   private:
     // Returns the number of lost faults that the record is about.
     uint64_t read_record(const char* record, size_t size, std::vector<FaultEntry>& out,
-                         ClockSamples& clock) const {
+                         SampleReaders& readers) const {
         const auto header = read<perf_event_header>(record);
-        if (header.type == PERF_RECORD_SAMPLE && wanted_.with_registers) {
-            read_registers_of(record, size, out, clock);
-        } else if (header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
-            const auto sample = read<Sample>(record);
-            // The processor does not know the address of every access. The kernel's memory is left
-            // out.
-            if (wanted_.kind != FaultKind::kSample ||
-                (sample.address != 0 && sample.address >> 63 == 0)) {
-                out.push_back({sample.time, sample.address, sample.ip, sample.pid, sample.tid,
-                               sample.cpu, wanted_.kind});
-            }
+        if (header.type == PERF_RECORD_SAMPLE && size >= sizeof(Sample)) {
+            read_sample(record, size, out, readers);
         } else if (header.type == PERF_RECORD_LOST && size >= sizeof(Lost)) {
             return read<Lost>(record).lost;
         } else if (header.type == PERF_RECORD_FORK && size >= sizeof(Forked)) {
@@ -160,22 +169,56 @@ class Ring {
             const auto named = read<Named>(record);
             const auto end = read<NamedEnd>(record + size - sizeof(NamedEnd));
             out.push_back({end.time, 0, 0, named.pid, named.tid, end.cpu, FaultKind::kExec});
+            readers.callers.forget(named.pid);
         }
         return 0;
     }
-    void read_registers_of(const char* record, size_t size, std::vector<FaultEntry>& out,
-                           ClockSamples& clock) const {
-        if (size < sizeof(Sample) + sizeof(RecordedRegisters)) {
+    void read_sample(const char* record, size_t size, std::vector<FaultEntry>& out,
+                     SampleReaders& readers) const {
+        const auto sample = read<Sample>(record);
+        FaultEntry entry{sample.time, sample.address, sample.ip,   sample.pid,
+                         sample.tid,  sample.cpu,     wanted_.kind};
+        if (wanted_.kind != FaultKind::kSample) {
+            out.push_back(entry);
             return;
         }
-        const auto sample = read<Sample>(record);
-        SampledRegisters registers;
-        if ((wanted_.only == 0 || wanted_.only == sample.pid) &&
-            read_registers(record + sizeof(Sample), registers)) {
-            clock.add({sample.time, 0, registers.pc, sample.pid, sample.tid, sample.cpu,
-                       FaultKind::kSample},
-                      registers, out);
+        // The processor does not know the address of every access. The kernel's memory is left out.
+        const bool has_address = sample.address != 0 && !is_of_kernel(sample.address);
+        if ((wanted_.only != 0 && wanted_.only != sample.pid) ||
+            (!wanted_.of_clock && !has_address)) {
+            return;
         }
+        const char* at = record + sizeof(Sample);
+        const char* end = record + size;
+        SampledRegisters registers;
+        const bool has_registers =
+            (wanted_.of_clock || wanted_.stack_bytes != 0) && read_registers(at, end, registers);
+        if (has_registers && wanted_.stack_bytes != 0) {
+            const CallFrame frame = innermost_frame(registers);
+            entry.callers = readers.callers.of(entry, frame, {frame.stack_pointer, stack(at, end)},
+                                               is_of_kernel(sample.ip), out);
+        }
+        if (!wanted_.of_clock) {
+            out.push_back(entry);
+        } else if (has_registers) {
+            entry.address = 0;
+            entry.pc = registers.pc;
+            readers.clock.add(entry, registers, out);
+        }
+    }
+    static bool is_of_kernel(uint64_t address) { return address >> 63 != 0; }
+    // The copy of the stack that begins at `at`.
+    static std::span<const char> stack(const char* at, const char* end) {
+        const auto left = [&] { return static_cast<uint64_t>(end - at); };
+        if (left() < sizeof(uint64_t)) {
+            return {};
+        }
+        const auto room = read<uint64_t>(at);
+        at += sizeof(uint64_t);
+        if (room == 0 || left() < sizeof(uint64_t) || room > left() - sizeof(uint64_t)) {
+            return {};
+        }
+        return {at, std::min(room, read<uint64_t>(at + room))};
     }
     template <typename Record>
     static Record read(const char* from) {

@@ -150,7 +150,7 @@ void add_events(Recording& recording, const std::vector<pid_t>& threads, const W
 }
 
 // Events with the addresses of accesses, in the words
-// TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD:PERIOD_OF_THREADS:FILTER:LEADER:PERIOD_IN_BURSTS,
+// TYPE:CONFIG:CONFIG1:PRECISE:FREQUENCY:PERIOD:PERIOD_OF_THREADS:FILTER:LEADER:PERIOD_IN_BURSTS:STACK,
 // separated by commas; the fields are those of Wanted. A frequency of 0 means that the period
 // counts.
 std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
@@ -164,14 +164,18 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
         fields >> wanted.type >> colon >> wanted.event >> colon >> wanted.more >> colon >>
             wanted.precise >> colon >> wanted.frequency >> colon >> wanted.period >> colon >>
             wanted.period_of_threads >> colon >> wanted.filter >> colon >> wanted.leader >> colon >>
-            wanted.period_in_bursts;
+            wanted.period_in_bursts >> colon >> wanted.stack_bytes;
         if (fields.fail()) {
             fail(kCannotRecord, "not an event: " + word);
         }
         // The clock's samples have no address.
-        wanted.with_registers =
+        wanted.of_clock =
             wanted.type == PERF_TYPE_SOFTWARE && wanted.event == PERF_COUNT_SW_TASK_CLOCK;
         found.push_back(wanted);
+    }
+    // A copy of the stack needs much more room than a sample without it.
+    if (found.size() == 1 && found.front().stack_bytes != 0) {
+        found.front().ring_pages = pages_of_two_rings();
     }
     return found;
 }
@@ -179,7 +183,7 @@ std::vector<Wanted> sampled(const std::string& words, bool from_exec) {
 // Exits with one line if the registers are wanted and the code cannot be read, which shows what
 // they mean.
 void check_readable(pid_t pid, const Wanted& wanted) {
-    if (!wanted.with_registers) {
+    if (!wanted.of_clock) {
         return;
     }
     if (const std::string why = why_not_readable(pid); !why.empty()) {
@@ -196,7 +200,7 @@ int try_events(pid_t pid, const std::string& events) {
             why = recording.why_refused(error, pid, wanted, "samples of accesses");
         } else if (error != 0) {
             why = std::string("the kernel does not open it: ") + std::strerror(error);
-        } else if (wanted.with_registers) {
+        } else if (wanted.of_clock) {
             why = why_not_readable(pid);
         }
         if (!why.empty()) {

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "bursts.h"
-#include "clock_samples.h"
 #include "event_ring.h"
 #include "fault_log.h"
 #include "pages_in_memory.h"
@@ -90,13 +89,12 @@ class Recording {
     void drain() {
         entries_.clear();
         const uint64_t began = realtime_ns();
-        clock_samples_.begin_round();
+        readers_.begin_round();
         for (Ring& ring : rings_) {
-            header_.lost += ring.drain(entries_, clock_samples_);
+            header_.lost += ring.drain(entries_, readers_);
         }
-        // The next poll comes soon after samples of the clock, because their accesses are read from
-        // memory.
-        poll_ms_ = !with_registers_    ? kPollMs
+        // The next poll comes soon after samples whose accesses or callers are read from memory.
+        poll_ms_ = !reads_memory_      ? kPollMs
                    : !entries_.empty() ? kClockPollMs
                                        : std::min(2 * poll_ms_, kPollMs);
         if (watched_) {
@@ -107,7 +105,7 @@ class Recording {
     void finish() {
         drain();
         entries_.clear();
-        clock_samples_.finish(entries_);
+        readers_.clock.finish(entries_);
         write_entries();
         header_.bursts = bursts_ ? bursts_->count() : 0;
         file_.seekp(0);
@@ -149,7 +147,7 @@ class Recording {
         if (is_missing && opened.empty()) {
             return ENOENT;
         }
-        with_registers_ = with_registers_ || wanted.with_registers;
+        reads_memory_ = reads_memory_ || wanted.of_clock || wanted.stack_bytes != 0;
         rings_.insert(rings_.end(), opened.begin(), opened.end());
         return 0;
     }
@@ -168,8 +166,8 @@ class Recording {
     std::optional<Bursts> bursts_;
     size_t first_of_bursts_ = 0;  // in rings_
     size_t rings_of_bursts_ = 0;
-    ClockSamples clock_samples_;
-    bool with_registers_ = false;
+    SampleReaders readers_;
+    bool reads_memory_ = false;
     int poll_ms_ = kClockPollMs;
 };
 

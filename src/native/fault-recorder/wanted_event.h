@@ -21,6 +21,9 @@ inline constexpr size_t kSmallRingPages = 32;
 inline size_t pages_of_several_rings() {
     return geteuid() == 0 ? kRingPages : kSmallRingPages;
 }
+inline size_t pages_of_two_rings() {
+    return geteuid() == 0 ? kRingPages : 2 * kSmallRingPages;
+}
 
 inline size_t page_bytes() {
     return static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -38,7 +41,10 @@ struct Wanted {
     uint32_t precise = 0;    // precise_ip: 2 if the address must be that of the counted instruction
     uint64_t frequency = 0;  // per second, instead of the period
     FaultKind kind = FaultKind::kFault;
-    bool with_registers = false;  // with the registers of the program (clock_samples.h)
+    bool of_clock = false;  // the accesses follow from the registers (clock_samples.h)
+    // How much of the stack a sample copies, to find the callers (sampled_callers.h); 0: callers
+    // are not recorded.
+    uint32_t stack_bytes = 0;
     // For the clock of a running process: the period if the kernel permits sampling of its threads,
     // but not of each CPU.
     uint64_t period_of_threads = 0;
@@ -55,8 +61,8 @@ struct Wanted {
     bool idle = false;  // the event is open, but never enabled
 };
 
-// No flag excludes anything: the kernel opens IBS only without such flags. Samples of the kernel's
-// memory are left out later, by their addresses.
+// Only the clock excludes anything: the kernel opens IBS only without such flags. Samples of the
+// kernel's memory are left out later, by their addresses.
 inline perf_event_attr attributes_of(const Wanted& wanted) {
     perf_event_attr attributes{};
     attributes.type = wanted.type;
@@ -72,11 +78,15 @@ inline perf_event_attr attributes_of(const Wanted& wanted) {
     }
     attributes.sample_type =
         PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
-    if (wanted.with_registers) {
+    if (wanted.of_clock || wanted.stack_bytes != 0) {
         attributes.sample_type |= PERF_SAMPLE_REGS_USER;
         attributes.sample_regs_user = kWantedRegisters;
-        attributes.exclude_kernel = 1;
     }
+    if (wanted.stack_bytes != 0) {
+        attributes.sample_type |= PERF_SAMPLE_STACK_USER;
+        attributes.sample_stack_user = wanted.stack_bytes;
+    }
+    attributes.exclude_kernel = wanted.of_clock;
     attributes.inherit = 1;
     attributes.task = wanted.processes;
     attributes.comm = wanted.processes;

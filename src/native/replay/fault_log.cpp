@@ -25,6 +25,18 @@ std::vector<FaultEntry> entries_of(std::span<const std::byte> bytes, uint32_t pi
     return entries;
 }
 
+// The calls of a process. It may execute one program after another: a call may be of any of these.
+std::unordered_map<uint32_t, SampledCall> calls_in(const std::vector<FaultEntry>& entries) {
+    std::unordered_map<uint32_t, SampledCall> calls;
+    for (const FaultEntry& entry : entries) {
+        const auto number = static_cast<uint32_t>(entry.address);
+        if (entry.kind == FaultKind::kCall && number >= kFirstCall && entry.callers < number) {
+            calls.try_emplace(number, SampledCall{entry.pc, entry.callers});
+        }
+    }
+    return calls;
+}
+
 // A process that executes one program after another has the same addresses in each.
 std::vector<FaultEntry> of_program(const std::vector<FaultEntry>& entries, uint64_t begin_ns) {
     const auto is_exec = [](const FaultEntry& entry) { return entry.kind == FaultKind::kExec; };
@@ -50,8 +62,9 @@ FaultLog read_faults(const std::string& path, uint32_t pid, uint64_t begin_ns) {
     if (std::memcmp(header.magic, kFaultMagic, sizeof kFaultMagic) != 0) {
         throw ShardError{path + " is not a log of page faults"};
     }
-    FaultLog log =
-        FaultMeanings::apply(of_program(entries_of(bytes.subspan(sizeof header), pid), begin_ns));
+    const std::vector<FaultEntry> entries = entries_of(bytes.subspan(sizeof header), pid);
+    FaultLog log = FaultMeanings::apply(of_program(entries, begin_ns));
+    log.calls = calls_in(entries);
     log.lost = header.lost;
     log.bursts = header.bursts;
     return log;

@@ -9,11 +9,13 @@
 // also checks, between two rounds of faults, which pages are in memory (`kLook` and the following).
 //
 // The log may also have samples of accesses, which the processor takes, or which follow from
-// samples of the clock (`kSample` and the following).
+// samples of the clock (`kSample` and the following). The callers of the sampled code are a tree of
+// calls (`kCall`), so that calls that many samples have in common are in the log once.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace numascape {
@@ -47,10 +49,18 @@ enum class FaultKind : uint32_t {
     kSampledWrite,
     // A sample of the clock at `pc`. No access near `pc` has a known address.
     kNoAccess,
+    // The code at `pc` calls a function. `address` is the number of this call, which is larger than
+    // that of its own callers in `callers`.
+    kCall,
 };
 
 // The largest number of pages of one entry.
 inline constexpr uint64_t kMaxFaultPages = 1 << 15;
+
+// Values of `callers` that are not the number of a call.
+inline constexpr uint32_t kUnknownCallers = 0;
+inline constexpr uint32_t kNoCallers = 1;  // the function begins the program, or a thread
+inline constexpr uint32_t kFirstCall = 2;
 
 struct FaultEntry {
     uint64_t time_ns;  // CLOCK_REALTIME
@@ -60,8 +70,10 @@ struct FaultEntry {
     uint32_t tid;
     uint32_t cpu;
     FaultKind kind;
+    uint32_t callers = kUnknownCallers;  // of a sample or a call: the call of its function
+    uint32_t unused = 0;
 };
-static_assert(sizeof(FaultHeader) == 24 && sizeof(FaultEntry) == 40);
+static_assert(sizeof(FaultHeader) == 24 && sizeof(FaultEntry) == 48);
 
 enum class FaultMeaning : uint8_t {
     kFirstTouch,  // the page was not in memory, as far as is known
@@ -77,6 +89,13 @@ struct Fault {
     uint64_t since_ns;     // unless a first touch: when the page was last known to be in memory
     bool sampled = false;  // a sample, not a fault
     bool writes = false;   // known of samples only
+    uint32_t callers = kUnknownCallers;
+};
+
+// A call of a function, in code that other functions called.
+struct SampledCall {
+    uint64_t pc;
+    uint32_t callers;  // smaller than the number of this call
 };
 
 struct FaultLog {
@@ -85,6 +104,7 @@ struct FaultLog {
     uint64_t hinting_counted = 0;  // by the kernel, of all processes, while it was looked
     uint64_t without_access = 0;   // samples of the clock without a known access
     std::vector<Fault> faults;     // in order of time
+    std::unordered_map<uint32_t, SampledCall> calls;  // by number
 };
 
 // The faults of the program that process `pid` runs at `begin_ns` (its first program, if that is

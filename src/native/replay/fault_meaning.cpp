@@ -43,12 +43,13 @@ FaultLog FaultMeanings::apply(const std::vector<FaultEntry>& entries) {
             case FaultKind::kSampledWrite:
                 log.faults.push_back({entry.time_ns, entry.address, entry.pc, entry.tid, entry.cpu,
                                       FaultMeaning::kHinting, entry.time_ns, true,
-                                      entry.kind == FaultKind::kSampledWrite});
+                                      entry.kind == FaultKind::kSampledWrite, entry.callers});
                 break;
             case FaultKind::kNoAccess:
                 ++log.without_access;
                 break;
             case FaultKind::kExec:
+            case FaultKind::kCall:
                 break;
         }
     }

@@ -2,6 +2,7 @@
 #include "pending_accesses.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace numascape {
 
@@ -22,8 +23,15 @@ void PendingAccesses::attribute(WindowPages pages, uint64_t time) {
 void PendingAccesses::attribute(const SampledAccess& access, uint32_t page, uint64_t time) {
     const CountPair one{access.writes ? 0U : 1U, access.writes ? 1U : 0U};
     counts_.count(page, {access.thread, access.phase, false}, one, time);
-    if (follows_lines_ && access.seen.lines != 0) {
-        add_seen_line(access, page, time);
+    if ((follows_lines_ || follows_callers_) && access.seen.lines != 0) {
+        const auto owner = owner_of(page, PageParts::of(access.seen), access.time,
+                                    std::max(time, access.time + 1));
+        if (owner && follows_lines_) {
+            add_seen_line(access, page, *owner);
+        }
+        if (owner && follows_callers_) {
+            add_path(access, page, *owner);
+        }
     }
     if (access.pc != 0) {
         const uint32_t site = sites_.add_access(access.pc, access.phase, access.writes);
@@ -31,17 +39,25 @@ void PendingAccesses::attribute(const SampledAccess& access, uint32_t page, uint
     }
 }
 
-void PendingAccesses::add_seen_line(const SampledAccess& access, uint32_t page, uint64_t time) {
-    const auto owner =
-        owner_of(page, PageParts::of(access.seen), access.time, std::max(time, access.time + 1));
-    if (owner) {
-        SampleRecord sample{};
-        sample.phase = access.phase;
-        sample.weight = 1;
-        sample.seen = access.seen;
-        seen_lines_.add(*owner, owners_.index_in(*owner, page), access.thread, sample,
-                        {lives_.one_at(access.time), access.writes});
-    }
+void PendingAccesses::add_seen_line(const SampledAccess& access, uint32_t page, uint32_t owner) {
+    SampleRecord sample{};
+    sample.phase = access.phase;
+    sample.weight = 1;
+    sample.seen = access.seen;
+    seen_lines_.add(owner, owners_.index_in(owner, page), access.thread, sample,
+                    {lives_.one_at(access.time), access.writes});
+}
+
+void PendingAccesses::add_path(const SampledAccess& access, uint32_t page, uint32_t owner) {
+    SampledPathColumns& out = out_.sampled_paths;
+    out.owner.push_back(owner);
+    out.page.push_back(owners_.index_in(owner, page));
+    out.thread.push_back(access.thread);
+    out.phase.push_back(access.phase);
+    out.line.push_back(static_cast<uint32_t>(std::countr_zero(access.seen.lines)));
+    out.callers.push_back(access.callers);
+    out.pc.push_back(access.pc);
+    out.writes.push_back(access.writes ? 1 : 0);
 }
 
 void PendingAccesses::attribute_records(WindowPages pages, uint64_t time) {

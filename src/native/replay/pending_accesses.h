@@ -33,6 +33,8 @@ class PendingAccesses {
 
     // Whether the process has several threads. If not, used cache lines are not collected.
     void has_several_threads(bool several) { follows_lines_ = several; }
+    // Whether samples have callers. If not, call paths are not collected.
+    void has_callers(bool has) { follows_callers_ = has; }
     ThreadLives& lives() { return lives_; }
     // The record must stay in memory.
     void add_sample(const SampleRecord& sample, uint32_t page) {
@@ -52,6 +54,7 @@ class PendingAccesses {
         uint64_t time;
         bool writes;
         SeenParts seen;  // none if only the page is known
+        uint32_t callers = kUnknownCallers;
     };
     void add(const SampledAccess& access, uint32_t page);
 
@@ -80,7 +83,8 @@ class PendingAccesses {
     std::optional<uint32_t> owner_of(uint32_t page, const PageParts& parts, uint64_t since,
                                      uint64_t until);
     void attribute(const SampledAccess& access, uint32_t page, uint64_t time);
-    void add_seen_line(const SampledAccess& access, uint32_t page, uint64_t time);
+    void add_seen_line(const SampledAccess& access, uint32_t page, uint32_t owner);
+    void add_path(const SampledAccess& access, uint32_t page, uint32_t owner);
     void attribute_records(WindowPages pages, uint64_t time);
 
     // The group of the owners of a page of small blocks.
@@ -96,6 +100,7 @@ class PendingAccesses {
     // By page that only small blocks share.
     std::unordered_map<uint32_t, std::vector<PageShares::Share>> small_shares_;
     bool follows_lines_ = true;
+    bool follows_callers_ = false;
     ThreadLives lives_;
     std::map<uint32_t, std::vector<const SampleRecord*>> samples_;
     std::map<uint32_t, std::vector<SampledAccess>> accesses_;

@@ -153,6 +153,13 @@ struct SeenLineColumns {
     std::vector<uint32_t> line;  // kWholePage: of several lines
     std::vector<uint64_t> lines, bytes, times, alone, writing;
 };
+// Samples of accesses with the calls that led to them; one row for each sample. `line` is the cache
+// line of the page, `pc` the instruction (0: in the kernel), `callers` is that of FaultEntry.
+struct SampledPathColumns {
+    std::vector<uint32_t> owner, page, thread, phase, line, callers;
+    std::vector<uint64_t> pc;
+    std::vector<uint8_t> writes;
+};
 // Which parts of pages of modules samples saw in use: the cache lines, and the first and the last
 // byte of the page.
 struct SeenInModuleColumns {
@@ -258,6 +265,7 @@ struct Replay {
     WorkColumns work;
     SeenLineColumns seen_lines;
     SeenInModuleColumns seen_in_modules;
+    SampledPathColumns sampled_paths;
     std::vector<PlaceRow> places;
     std::vector<ThreadRow> threads;
     std::vector<ModuleRow> modules;

@@ -161,6 +161,9 @@ void Replayer::look_ahead(const std::vector<RecordView>& records, const std::vec
     }
     lives.sort();
     pending_.has_several_threads(work.size() > 1);
+    pending_.has_callers(std::any_of(faults.begin(), faults.end(), [](const Fault& fault) {
+        return fault.callers != kUnknownCallers;
+    }));
 }
 
 void Replayer::apply(const RecordView& record) {
@@ -284,7 +287,9 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
         // them.
         const auto seen =
             fault.sampled ? seen_parts(fault.address & ~uint64_t{7}, 0, 8) : SeenParts{};
-        pending_.add({thread, phase_, by_kernel ? 0 : fault.pc, time, fault.writes, seen}, page);
+        pending_.add(
+            {thread, phase_, by_kernel ? 0 : fault.pc, time, fault.writes, seen, fault.callers},
+            page);
         out_.hinting.thread.push_back(thread);
         out_.hinting.time.push_back(time);
         return;

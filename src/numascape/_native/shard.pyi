@@ -9,6 +9,7 @@ class ShardError(Exception):
 
 FAULT_HINTING: int
 FAULT_OTHER: int
+NO_CALLERS: int
 FLAG_ENDED: int
 FLAG_DISK_FULL: int
 FLAG_THREADS_LOST: int
@@ -66,5 +67,7 @@ def read_events(path: str, pid: int) -> dict[str, Any]:
     """A process' page faults or clock samples, in order of time; raises ShardError.
 
     The table `events` with `time_ns` (CLOCK_REALTIME), `address`, `pc`, `tid`, `cpu`, `meaning` (of
-    a fault, FAULT_..., or a first touch); the numbers `lost` and `hinting_counted`, by the kernel.
+    a fault, FAULT_..., or a first touch), `callers` of a sample (a number of the table `calls`, or
+    NO_CALLERS); the numbers `lost` and `hinting_counted`, by the kernel. The table `calls` has
+    `number`, `callers` and `pc`.
     """

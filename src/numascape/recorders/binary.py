@@ -21,7 +21,7 @@ from numascape.recording.session import Ended, Session
 BURST_UNITS: Final = 1000
 """The length of a burst in units of work, so that entering and leaving it costs little."""
 
-_PAGE_FAULTS: Final = "1:2:0:0:0:1:0:0:0"
+_PAGE_FAULTS: Final = "1:2:0:0:0:1:0:0:0:0:0"
 """Each page fault, in the words of numascape-faults: a software event of the kernel, each one."""
 
 

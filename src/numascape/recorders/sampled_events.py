@@ -32,6 +32,10 @@ BURST_FREQUENCY: Final = 4000
 long that the frequency above is the average."""
 # Added to the clock's period: 1 000 003 is a prime number, so it matches no period of a program.
 _NOT_ROUND_NS: Final = 3
+# A sample copies this part of the stack, to find the callers: the frames of most functions. At
+# higher frequencies it is smaller, so that as many bytes are copied in a second.
+_STACK_BYTES: Final = 4096
+_SMALLEST_STACK_BYTES: Final = 512
 _DEVICES: Final = "sys/bus/event_source/devices"
 # Intel: cores of one kind, or of two. Loads that take some cycles, and stores (PEBS).
 _INTEL: Final = ("cpu", "cpu_core", "cpu_atom")
@@ -58,6 +62,7 @@ class SampledEvent:
     this, the clock of each thread is sampled with this other period. With a `period_in_bursts`,
     it is then sampled with this shorter period, but only in bursts. `filter` is the bit of config2
     that drops samples of the kernel; `leader` is the config of the event that must lead its group.
+    `stack` is how many bytes of the stack a sample copies, to find the callers; 0: no callers.
     """
 
     name: str
@@ -71,6 +76,7 @@ class SampledEvent:
     filter: int = 0
     leader: int = 0
     period_in_bursts: int = 0
+    stack: int = 0
 
     @property
     def words(self) -> str:
@@ -102,13 +108,21 @@ def chosen_events(options: RecordOptions, root: Path = Path("/")) -> list[Sample
     """
     name, frequency = options.event, options.frequency or FREQUENCY
     if name == PAGE_FAULTS:
+        # There may be a million faults in a second: too many for copies of the stack.
         return [SampledEvent(name, _SOFTWARE, _SOFTWARE_PAGE_FAULTS, frequency=0, period=1)]
+    stack = _stack_bytes(frequency) if options.call_paths else 0
     clock = SampledEvent(
-        TASK_CLOCK, _SOFTWARE, _SOFTWARE_TASK_CLOCK, frequency=0, period=_period(frequency)
+        TASK_CLOCK,
+        _SOFTWARE,
+        _SOFTWARE_TASK_CLOCK,
+        frequency=0,
+        period=_period(frequency),
+        stack=stack,
     )
     if name == TASK_CLOCK:
         return [clock]
-    events = [replace(event, frequency=frequency) for event in hardware_events(root)]
+    found = hardware_events(root)
+    events = [replace(event, frequency=frequency, stack=stack) for event in found]
     if name is None:
         return events or [clock]
     if named := [event for event in events if event.name == name]:
@@ -144,6 +158,12 @@ def in_bursts(event: SampledEvent) -> SampledEvent:
 def _period(frequency: int) -> int:
     """The period of the clock in ns, for this frequency."""
     return round(1e9 / frequency) + _NOT_ROUND_NS
+
+
+def _stack_bytes(frequency: int) -> int:
+    """How much of the stack a sample copies at this frequency; a multiple of 8, as it must be."""
+    bounded = min(_STACK_BYTES, _STACK_BYTES * FREQUENCY // frequency)
+    return max(_SMALLEST_STACK_BYTES, bounded // 8 * 8)
 
 
 def _named(device: Path, name: str) -> SampledEvent | None:

@@ -28,6 +28,8 @@ TASK_CLOCK: Final = "task-clock"
 
 _OF_BINARY: Final = ("stack", "source_lines", "sample", "traffic")
 """Options that only the binary recorder uses; `cache` needs `traffic`."""
+_OF_SAMPLES: Final = ("call_paths",)
+"""Options with a value that only the samples recorder uses."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,10 @@ class RecordOptions:
         "Count only this share of the program's work, in short bursts, and estimate the rest. "
         "Estimates have errors. With 0.01, a long run takes about 1.2 times its CPU time.",
         metavar="SHARE",
+    )
+    call_paths: bool = option(
+        True,
+        "With --recorder samples: record the callers of the code of each sample, or not.",
     )
     traffic: bool = option(
         False,
@@ -178,7 +184,9 @@ class RecordOptions:
 
         Options that this recorder does not use are left out.
         """
-        unused = {"recorder"} if self.recorder == "binary" else {"recorder", *_OF_BINARY}
+        unused = {"recorder"}
+        unused |= set() if self.recorder == "binary" else {*_OF_BINARY}
+        unused |= set() if self.recorder == "samples" else {*_OF_SAMPLES}
         return {
             name: value
             for name, value in dataclasses.asdict(self).items()
@@ -197,6 +205,7 @@ class RecordKeywords(TypedDict, total=False):
     event: str | None
     frequency: int | None
     sample: float | None
+    call_paths: bool | None
     traffic: bool | None
     cache: str | None
 

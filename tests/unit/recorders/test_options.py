@@ -95,7 +95,8 @@ def test_a_trace_tells_what_was_chosen() -> None:
 @pytest.mark.parametrize("recorder", ["samples", "faults", "compiled"])
 def test_a_trace_has_no_options_that_its_recorder_does_not_use(recorder: RecorderName) -> None:
     options = RecordOptions().decided(recorder)
-    assert options.document() == {"phases": "all"}
+    own = {"call_paths": True} if recorder == "samples" else {}
+    assert options.document() == {"phases": "all", **own}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,14 +54,14 @@ def test_events_of_intel_have_the_bits_of_their_fields(tmp_path: Path) -> None:
     assert (loads.kind, loads.config, loads.config1) == (4, 0x1CD, 3)
     assert (stores.kind, stores.config, stores.config1) == (4, 0x82D0, 0)
     assert loads.words == "4:461:3:2:1000:0:0:0:0:0"
-    assert chosen_events("mem-stores", tmp_path) == [stores]
+    assert chosen_events("mem-stores", tmp_path) == [replace(stores, stack=4096)]
 
 
 def test_ibs_of_amd_is_a_device_of_its_own(tmp_path: Path) -> None:
     device(tmp_path, "ibs_op", {"type": "11"})
     device(tmp_path, "cpu", {"type": "4"})
     (event,) = chosen_events(None, tmp_path)
-    assert (event.name, event.words) == ("ibs_op", "11:0:0:0:1000:0:0:0:0:0")
+    assert (event.name, event.words) == ("ibs_op", "11:0:0:0:1000:0:0:0:0:0:4096")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_a_field_without_a_value_is_set(tmp_path: Path) -> None:
 
 def test_the_clock_is_sampled_where_the_processor_has_no_events(tmp_path: Path) -> None:
     (event,) = chosen_events(None, tmp_path)
-    assert (event.name, event.words) == ("task-clock", "1:1:0:0:0:1000003:0:0:0:0")
+    assert (event.name, event.words) == ("task-clock", "1:1:0:0:0:1000003:0:0:0:0:4096")
     assert chosen_events("task-clock", tmp_path, 100)[0].period == 10_000_003
     intel(tmp_path)
     assert [event.name for event in chosen_events(None, tmp_path)] == ["mem-loads", "mem-stores"]
@@ -88,16 +89,27 @@ def test_the_clock_is_sampled_where_the_processor_has_no_events(tmp_path: Path) 
 
 def test_a_running_process_is_sampled_less_often(tmp_path: Path) -> None:
     (event,) = events_of_running(RecordOptions("samples"), tmp_path)
-    assert event.words == "1:1:0:0:0:4000003:10000003:0:0:0"
+    assert event.words == "1:1:0:0:0:4000003:10000003:0:0:0:4096"
     (event,) = events_of_running(RecordOptions("samples", frequency=20), tmp_path)
-    assert event.words == "1:1:0:0:0:50000003:50000003:0:0:0"
+    assert event.words == "1:1:0:0:0:50000003:50000003:0:0:0:4096"
     intel(tmp_path)
-    assert events_of_running(RecordOptions("samples"), tmp_path) == hardware_events(tmp_path)
+    found = [replace(event, stack=4096) for event in hardware_events(tmp_path)]
+    assert events_of_running(RecordOptions("samples"), tmp_path) == found
+
+
+def test_a_sample_copies_less_of_the_stack_at_a_high_frequency(tmp_path: Path) -> None:
+    copied = {
+        frequency: chosen_events("task-clock", tmp_path, frequency)[0].stack
+        for frequency in (10, 1000, 3000, 20_000)
+    }
+    assert copied == {10: 4096, 1000: 4096, 3000: 1360, 20_000: 512}
+    without = RecordOptions("samples", call_paths=False)
+    assert {event.stack for event in events_of_running(without, tmp_path)} == {0}
 
 
 def test_only_the_clock_is_sampled_in_bursts(tmp_path: Path) -> None:
     (clock,) = events_of_running(RecordOptions("samples"), tmp_path)
-    assert in_bursts(clock).words == "1:1:0:0:0:4000003:10000003:0:0:250003"
+    assert in_bursts(clock).words == "1:1:0:0:0:4000003:10000003:0:0:250003:4096"
     intel(tmp_path)
     events = hardware_events(tmp_path)
     assert [in_bursts(event) for event in events] == events
@@ -114,7 +126,7 @@ def test_an_event_that_the_processor_does_not_have_is_named(tmp_path: Path) -> N
 def test_ibs_drops_samples_of_the_kernel_where_it_can(tmp_path: Path) -> None:
     device(tmp_path, "ibs_op", {"type": "11", "format/swfilt": "config2:0"})
     (event,) = chosen_events(None, tmp_path)
-    assert (event.filter, event.words) == (1, "11:0:0:0:1000:0:0:1:0:0")
+    assert (event.filter, event.words) == (1, "11:0:0:0:1000:0:0:1:0:4096")
 
 
 def test_loads_of_newer_cores_of_intel_have_a_leader(tmp_path: Path) -> None:

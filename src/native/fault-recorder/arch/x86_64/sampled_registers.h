@@ -10,6 +10,8 @@
 #include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 
+#include "call_frame_rule.h"
+
 namespace numascape {
 
 inline constexpr size_t kGeneralRegisters = 16;
@@ -31,10 +33,25 @@ struct RecordedRegisters {
     uint64_t values[18];
 };
 
-// False for a process of 32 bits, or a sample without registers.
-inline bool read_registers(const char* from, SampledRegisters& registers) {
-    RecordedRegisters recorded;
+inline CallFrame innermost_frame(const SampledRegisters& registers) {
+    return {registers.pc, registers.general[4], registers.general[5]};
+}
+
+// Moves `from` behind the registers. False for a process of 32 bits, or a sample without registers,
+// such as one of a thread of the kernel.
+inline bool read_registers(const char*& from, const char* end, SampledRegisters& registers) {
+    RecordedRegisters recorded{};
+    const auto left = static_cast<size_t>(end - from);
+    if (left < sizeof recorded.abi) {
+        return false;
+    }
+    std::memcpy(&recorded.abi, from, sizeof recorded.abi);
+    if (recorded.abi == PERF_SAMPLE_REGS_ABI_NONE || left < sizeof recorded) {
+        from += sizeof recorded.abi;
+        return false;
+    }
     std::memcpy(&recorded, from, sizeof recorded);
+    from += sizeof recorded;
     const uint64_t* v = recorded.values;
     registers.general = {v[PERF_REG_X86_AX], v[PERF_REG_X86_CX], v[PERF_REG_X86_DX],
                          v[PERF_REG_X86_BX], v[PERF_REG_X86_SP], v[PERF_REG_X86_BP],
