@@ -165,11 +165,30 @@ def _tables() -> Tables:
         "data_sources": _frame("data_sources", [(0, 0, "L3 hit", 3, 1, 2, 90)]),
         "kernel_accesses": _frame("kernel_accesses", [(0, 0, 1, 1, 0, 0, 4096)]),
         "instructions": _frame("instructions", [(0, 0, 5000), (1, 0, 4000)]),
+        "instances": _frame("instances", [(0, 0, 0x7F00_0000_1000, 8192), (1, 0, 0x40_4010, 100)]),
+        **_sampled(),
+    }
+
+
+def _sampled() -> Tables:
+    """Both threads use one line of A, in functions that main calls."""
+    return {
         "seen_lines": _frame(
             "seen_lines",
             [(0, 0, 1, 5, 0, 0, 32, 255, 64, 64, 64), (0, 0, 1, 5, 1, 0, 32, 65280, 50, 0, 0)],
         ),
-        "instances": _frame("instances", [(0, 0, 0x7F00_0000_1000, 8192), (1, 0, 0x40_4010, 100)]),
+        "call_paths": _frame(
+            "call_paths",
+            [
+                (0, -1, "main", "sum.c", 20, "sum"),
+                (1, 0, "fill", "sum.c", 12, "sum"),
+                (2, 0, "add", "sum.c", 31, "sum"),
+            ],
+        ),
+        "path_accesses": _frame(
+            "path_accesses",
+            [(0, 0, 0, 0, 0, 1, 0, 12), (0, 0, 1, 1, 0, 2, 8, 0), (1, 0, 0, 1, 0, 2, 3, 0)],
+        ),
     }
 
 

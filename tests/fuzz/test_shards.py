@@ -36,18 +36,19 @@ for line in sys.stdin:
 PYTHON_RECORDS = (25, 26)  # RecordType::kPythonFrames, kPythonCode
 
 
-def recorded(folder: Path, *program: str) -> Path:
+def recorded(folder: Path, *program: str, recorder: str = "binary", event: str = "") -> Path:
     """A session whose trace could not be written, so that its shards are still there."""
     target = folder / "run.numascape"
     code = (
         "from pathlib import Path\n"
-        "from numascape.recorders import binary\n"
+        f"from numascape.recorders import {recorder}\n"
         "from numascape.recording.options import RecordOptions\n"
         "from numascape.recording.session import begin_session\n"
         "import dataclasses\n"
         f"program = {list(program)!r}\n"
-        f"session = begin_session(Path({str(target)!r}), program, RecordOptions('binary'))\n"
-        "dataclasses.replace(session, ended=binary.run(session)).save()\n"
+        f"options = RecordOptions({recorder!r}, event={event or None!r})\n"
+        f"session = begin_session(Path({str(target)!r}), program, options)\n"
+        f"dataclasses.replace(session, ended={recorder}.run(session)).save()\n"
         "print(session.folder)\n"
     )
     done = subprocess.run(
@@ -147,6 +148,28 @@ def test_damaged_python_functions(tmp_path: Path) -> None:
                     (0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256))
                 )
         first_shard(folder).write_bytes(data)
+        folders.append(folder)
+    assert set(convert_all(folders).values()) <= {"trace", "refused"}
+
+
+def test_damaged_logs_of_samples(tmp_path: Path) -> None:
+    """The log has the samples, and the tree of the calls that led to them."""
+    text = "x = list(range(9))\nfor _ in range(300_000): sum(x)"
+    program = (sys.executable, "-c", text)
+    recording = recorded(tmp_path, *program, recorder="samples", event="task-clock")
+    entry, header = 48, 16
+    folders = []
+    for seed in range(24):
+        rng = random.Random(seed)
+        folder = copy(recording, tmp_path / f"log{seed}")
+        path = folder / "faults"
+        data = bytearray(path.read_bytes())
+        for _ in range(rng.choice((3, 300, 3000))):
+            # The kind and the callers, or anything.
+            field = rng.choice((36, 40, rng.randrange(entry)))
+            at = header + rng.randrange((len(data) - header) // entry) * entry + field
+            data[at] = rng.choice((0, 1, 2, 10, 0xFF, rng.randrange(256)))
+        path.write_bytes(data[: rng.choice((len(data), rng.randrange(len(data))))])
         folders.append(folder)
     assert set(convert_all(folders).values()) <= {"trace", "refused"}
 

@@ -38,6 +38,8 @@ class Pattern:
     seen_lines: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
     kernel_accesses: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
     instructions: list[tuple[int, ...]] = field(default_factory=list)  # none: not recorded
+    call_paths: list[tuple[Any, ...]] = field(default_factory=list)  # none: not recorded
+    path_accesses: list[tuple[int, ...]] = field(default_factory=list)
     placed_by_first_touch: bool = False
     access_ns: float = 2.0  # of CPU time, for each access
 
@@ -98,6 +100,25 @@ class Pattern:
         """Say that samples saw the thread use these lines of the page (a bit for each)."""
         row = (structure, 0, page, line, thread, phase, lines, bytes_, times, alone, writing)
         self.seen_lines.append(row)
+
+    def call(self, function: str, line: int, caller: int = -1) -> int:
+        """Add a function that `caller` calls, at the line where it calls or accesses."""
+        path = len(self.call_paths)
+        file = f"{self.program}.c"
+        self.call_paths.append((path, caller, function, file, line, self.program))
+        return path
+
+    def unknown_callers(self) -> int:
+        """Add the row that stands for them."""
+        path = len(self.call_paths)
+        self.call_paths.append((path, -1, "", "", 0, ""))
+        return path
+
+    def sample(
+        self, structure: int, page: int, thread: int, path: int, reads: int, *, phase: int = 0
+    ) -> None:
+        """Say that samples saw the thread read the page, in the call `path`."""
+        self.path_accesses.append((structure, 0, page, thread, phase, path, reads, 0))
 
     def fill_by_kernel(
         self, structure: int, pages: Iterable[int], thread: int, bytes_: int, phase: int = 0
@@ -199,6 +220,8 @@ class Pattern:
                 ("seen_lines", self.seen_lines),
                 ("kernel_accesses", self.kernel_accesses),
                 ("instructions", self.instructions),
+                ("call_paths", self.call_paths),
+                ("path_accesses", self.path_accesses),
             )
             if rows
         }

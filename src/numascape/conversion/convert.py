@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import polars as pl
 
 from numascape.conversion import kernel_accesses, seen_lines, transfers
 from numascape.conversion.bursts import burst_groups, estimated
+from numascape.conversion.call_paths import CallPaths, sum_path_accesses
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
@@ -21,6 +23,7 @@ from numascape.conversion.shard_groups import (
     UNKNOWN_THREAD,
     Member,
     ShardGroup,
+    parents_of,
     shard_groups,
 )
 from numascape.conversion.shards import Shard, read_shards
@@ -65,14 +68,14 @@ def convert(session: Session) -> Converted:
         Member(process, first, shard)
         for process, (first, shard) in enumerate(zip(firsts, shards, strict=False))
     ]
-    table = StructureTable()
+    table, calls = StructureTable(), CallPaths()
     parts: list[ProcessTables] = []
     with limited(cache):
         for alike in shard_groups(members, begin):
             names = Names([member.shard for group in alike for member in group.members], cache)
-            parts += [_convert_group(group, names, table, session) for group in alike]
+            parts += [_convert_group(group, names, table, calls, session) for group in alike]
             names.save()
-    return _assemble(parts, table, members, session, begin)
+    return _assemble(parts, table, calls, members, session, begin)
 
 
 # The errors that a damaged or forged shard can cause.
@@ -84,10 +87,10 @@ def _first_line(error: Exception) -> str:
 
 
 def _convert_group(
-    group: ShardGroup, names: Names, table: StructureTable, session: Session
+    group: ShardGroup, names: Names, table: StructureTable, paths: CallPaths, session: Session
 ) -> ProcessTables:
     try:
-        return convert_group(group, names, table, session)
+        return convert_group(group, names, table, paths, session)
     except _DAMAGE as error:
         damaged = next(
             (one for one in group.members if _is_damaged(one, group, names, session)),
@@ -98,7 +101,8 @@ def _convert_group(
 
 def _is_damaged(member: Member, group: ShardGroup, names: Names, session: Session) -> bool:
     try:
-        convert_group(ShardGroup((member,), group.begin), names, StructureTable(), session)
+        alone = ShardGroup((member,), group.begin)
+        convert_group(alone, names, StructureTable(), CallPaths(), session)
     except _DAMAGE:
         return True
     return False
@@ -107,6 +111,7 @@ def _is_damaged(member: Member, group: ShardGroup, names: Names, session: Sessio
 def _assemble(
     parts: list[ProcessTables],
     table: StructureTable,
+    paths: CallPaths,
     members: list[Member],
     session: Session,
     begin: int,
@@ -129,14 +134,17 @@ def _assemble(
         new = numbers.gather(rows["structure"]).alias("structure")
         return rows.with_columns(new).filter(pl.col("structure").is_not_null())
 
+    def joined(of: Callable[[ProcessTables], pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        return (renumbered(with_phases(of(part), part)) for part in parts)
+
     accesses = renumbered(accesses)
     counts = _counts(session, shards)
     if counts == "first touches":
         accesses = accesses.clear()
     # Each process is in one part. So a line has two rows only if phases were joined.
     join = merged if any(phases.numbers) else joined_lines
-    lines = join(renumbered(with_phases(part.lines, part)) for part in parts)
-    first_touch = renumbered(pl.concat(with_phases(part.first_touch, part) for part in parts))
+    lines = join(joined(lambda part: part.lines))
+    first_touch = pl.concat(joined(lambda part: part.first_touch))
     first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
         order=pl.int_range(pl.len(), dtype=pl.UInt64())
     )
@@ -154,26 +162,30 @@ def _assemble(
         "phase_spans": phases.spans,
         "instances": renumbered(_instances(parts)).sort("structure", "instance"),
         "kernel_accesses": kernel_accesses.sum_kernel_accesses(
-            renumbered(with_phases(part.kernel_accesses, part)) for part in parts
+            joined(lambda part: part.kernel_accesses)
         ),
         "instructions": _instructions(members, phases),
-        "seen_lines": seen_lines.sum_seen_lines(
-            renumbered(with_phases(part.seen_lines, part)) for part in parts
-        ),
+        "seen_lines": seen_lines.sum_seen_lines(joined(lambda part: part.seen_lines)),
     }
     if session.options.sample is not None:
         tables["burst_groups"] = burst_groups(
             renumbered(part.burst_groups) for part in parts if part.burst_groups is not None
         )
+    if paths:
+        tables["call_paths"] = paths.table()
+        tables["path_accesses"] = sum_path_accesses(joined(lambda part: part.path_accesses))
     if session.options.traffic:
-        tables["transfers"] = transfers.sum_transfers(
-            renumbered(with_phases(part.transfers, part)) for part in parts
-        )
-    tables = {name: _in_order(name, frame) for name, frame in tables.items()}
-    tables = join_shared(tables)
-    if counts == "accesses":
-        tables = join_inherited(tables, _parents(members))
+        tables["transfers"] = transfers.sum_transfers(joined(lambda part: part.transfers))
+    tables = _joined(tables, members, counts)
     return Converted(tables, _info(tables, shards, session, counts, begin))
+
+
+def _joined(
+    tables: dict[str, pl.DataFrame], members: list[Member], counts: Counts
+) -> dict[str, pl.DataFrame]:
+    """The tables, in which memory that processes share, or inherit, is one structure."""
+    tables = join_shared({name: _in_order(name, frame) for name, frame in tables.items()})
+    return join_inherited(tables, parents_of(members)) if counts == "accesses" else tables
 
 
 def _in_order(name: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -274,18 +286,6 @@ def _structures(
 
 def _words(stack: CallStack | None) -> list[str]:
     return [] if stack is None else [_valid(word) for word in stack.words()]
-
-
-def _parents(members: list[Member]) -> dict[int, int]:
-    """For each forked process, the process that it was forked from."""
-    named = {member.shard.path.stem: member.process for member in members}
-    parents = {}
-    for member in members:
-        parent = member.shard.header["parent_shard"].decode(errors="replace")
-        # A forged shard may name itself, or a later one.
-        if named.get(parent, member.process) < member.process:
-            parents[member.process] = named[parent]
-    return parents
 
 
 def _processes(table: StructureTable) -> dict[int, int]:

@@ -106,6 +106,10 @@ class Names:
             for (identifier, site), name in zip(sites.items(), names, strict=True)
         }
 
+    def calls(self, pc: int) -> list[KnownFrame]:
+        """The functions that are active at a code address, innermost first."""
+        return (self._callers.get(pc + 1) or self._caller(pc + 1))[0]
+
     def save(self) -> None:
         """Keep what was read from the files in the cache, if there is one."""
         self._symbols.save()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from numascape.conversion.call_paths import CallPaths, path_access_table
 from numascape.conversion.kernel_accesses import kernel_access_table
 from numascape.conversion.module_pages import divide_among_variables
 from numascape.conversion.names import Names
@@ -50,6 +51,7 @@ class ProcessTables:
     kernel_accesses: pl.DataFrame
     seen_lines: pl.DataFrame
     burst_groups: pl.DataFrame | None
+    path_accesses: pl.DataFrame
     extents: pl.DataFrame
     phases: dict[int, ProcessPhases]
 
@@ -123,9 +125,12 @@ class _Owned:
 
 
 def convert_group(
-    group: ShardGroup, names: Names, table: StructureTable, session: Session
+    group: ShardGroup, names: Names, table: StructureTable, paths: CallPaths, session: Session
 ) -> ProcessTables:
-    """Convert the tables of a group's processes; their structures are added to `table`."""
+    """Convert the tables of a group's processes.
+
+    Their structures are added to `table`, and the call paths of their samples to `paths`.
+    """
     owners = owner_structures(group, names, table)
     group.free_call_stacks()
     pages, variables = module_structures(group, names, table)
@@ -148,6 +153,7 @@ def convert_group(
         kernel_access_table(group, owners, (pages, variables), owned.ranks),
         seen_line_table(group, owners, (pages, variables), owned.ranks),
         _burst_groups(owned),
+        path_access_table(group, owners, (pages, variables), owned.ranks, names.calls, paths),
         owned.extents(),
         {
             member.process: process_phases(member.shard, names, group.begin)

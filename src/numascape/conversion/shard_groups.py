@@ -141,6 +141,16 @@ class ShardGroup:
         return self._merged("seen_in_modules")
 
     @cached_property
+    def sampled_paths(self) -> pl.DataFrame:
+        """The samples of known threads, with their callers."""
+        return self._merged("sampled_paths").filter(pl.col("thread") != UNKNOWN_THREAD)
+
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """The calls that `callers` name, which one recorder numbered for all processes."""
+        return pl.concat(member.shard.tables["calls"] for member in self.members)
+
+    @cached_property
     def module_owners(self) -> pl.DataFrame:
         """(owner, module, member): `module` is an index in a shard's list of modules."""
         rows = [
@@ -193,6 +203,18 @@ class ShardGroup:
             times = member.shard.times_ns(pl.col("time"), self.begin)
             changed.append(times.alias("time_ns"))
         return frame.with_columns(changed)
+
+
+def parents_of(members: Sequence[Member]) -> dict[int, int]:
+    """For each forked process, the process that it was forked from."""
+    named = {member.shard.path.stem: member.process for member in members}
+    parents = {}
+    for member in members:
+        parent = member.shard.header["parent_shard"].decode(errors="replace")
+        # A forged shard may name itself, or a later one.
+        if named.get(parent, member.process) < member.process:
+            parents[member.process] = named[parent]
+    return parents
 
 
 def shard_groups(members: Sequence[Member], begin: int) -> Iterator[list[ShardGroup]]:

@@ -51,6 +51,8 @@ _TABLES = (
     "work",
     "seen_lines",
     "seen_in_modules",
+    "sampled_paths",
+    "calls",
 )
 # The other results of a replay.
 _OTHERS = (
@@ -120,7 +122,9 @@ class Shard:
     - `shared_samples`: site, phase, group, weight
     - `shares`: group, owner, share: the owners that share the samples of a group
     - `work`: thread, units, counted_units, bursts; empty unless only bursts were counted
-    - `transfers`, `kernel_accesses`, `seen_lines`, `seen_in_modules`: src/native/replay/replay.h
+    - `transfers`, `kernel_accesses`, `seen_lines`, `seen_in_modules`, `sampled_paths`:
+      src/native/replay/replay.h
+    - `calls`: number, callers, pc: SampledCall of src/native/replay/fault_log.h
 
     `switches` are (phase, time) in order of time. `places` has function, file and line for each pc
     of `sites` that is not a code address; the compiler wrote it. Times are in ticks; `nanoseconds`

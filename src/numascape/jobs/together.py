@@ -106,11 +106,11 @@ def _tables(parts: list[RankPart]) -> dict[str, pl.DataFrame]:
     begin = min(_clock(trace) for trace in traces)
     phases = _phases(traces, begin)
     numbered = phases.select(*_PHASE, number="phase")
-    structures = threads = processes = 0
+    structures = threads = processes = paths = 0
     collected: dict[str, list[pl.DataFrame]] = {name: [] for name in SCHEMAS}
     for trace in traces:
         first = {"structure": structures, "thread": threads, "process": processes}
-        first["from_thread"] = threads
+        first |= {"from_thread": threads, "path": paths}
         later = _clock(trace) - begin
         own = trace.phases.join(numbered, on=_PHASE, how="left").select("phase", "number")
         for name, frames in collected.items():
@@ -119,6 +119,7 @@ def _tables(parts: list[RankPart]) -> dict[str, pl.DataFrame]:
         structures += trace.structures.height
         threads += trace.threads.height
         processes += len(trace.info.processes)
+        paths += trace.call_paths.height
     tables = {name: _together(name, frames) for name, frames in collected.items()}
     tables["phases"] = phases
     tables["structures"] = tables["structures"].with_columns(
@@ -148,6 +149,11 @@ def _renumbered(
         *((pl.col(name) + first[name]).cast(kinds[name]) for name in names),
         *((pl.col(name) + later).cast(kinds[name]) for name in times),
     )
+    if "caller" in kinds:
+        caller = pl.col("caller")  # negative: none
+        moved = moved.with_columns(
+            pl.when(caller < 0).then(caller).otherwise(caller + first["path"]).cast(kinds["caller"])
+        )
     if "phase" not in kinds:
         return moved
     return (

@@ -34,6 +34,7 @@ from numascape.recorders.sampled_events import SampledEvent, in_bursts
 from numascape.recorders.thread_switches import switches_often
 from numascape.recording.program import executable_of
 from numascape.samples.events import (
+    UNKNOWN_CALLERS,
     AccessKind,
     Event,
     Forked,
@@ -158,7 +159,7 @@ def record_running(
     kept = events.filter(pl.col("meaning") != native.FAULT_OTHER)
     if counts != "samples":
         kept = kept.filter(~pl.col("is_hinting"))
-    faults = _samples(pid, kept, nodes)
+    faults = _samples(pid, kept, nodes, pl.DataFrame(log["calls"]))
     if not faults:
         raise NumascapeError(
             f"process {pid} touched no new page during the recording, so there is nothing to "
@@ -246,14 +247,43 @@ def _log_of(
             raise NumascapeError(str(failure)) from failure
 
 
-def _samples(pid: int, events: pl.DataFrame, nodes: dict[int, int]) -> list[Event]:
-    columns = ("time_ns", "address", "pc", "tid", "cpu", "is_hinting", "writes", "page")
+def _samples(
+    pid: int, events: pl.DataFrame, nodes: dict[int, int], calls: pl.DataFrame
+) -> list[Event]:
+    columns = ("time_ns", "address", "pc", "tid", "cpu", "is_hinting", "writes", "page", "callers")
+    # Without any call, callers were not recorded.
+    known = _Callers(calls) if calls.height else None
     return [
         Sample(
-            pid, tid, cpu, at, _EVENTS[sampled], address, pc, _KINDS[writes], node=nodes.get(page)
+            *(pid, tid, cpu, at, _EVENTS[sampled], address, pc, _KINDS[writes]),
+            node=nodes.get(page),
+            calls=known.of(callers) if known and sampled else None,
         )
-        for at, address, pc, tid, cpu, sampled, writes, page in events.select(columns).iter_rows()
+        for at, address, pc, tid, cpu, sampled, writes, page, callers in events.select(
+            columns
+        ).iter_rows()
     ]
+
+
+class _Callers:
+    """The calls that led to a sample, from the tree of calls of the log."""
+
+    def __init__(self, calls: pl.DataFrame) -> None:
+        rows = calls.select("number", "callers", "pc").iter_rows()
+        self._calls = {number: (callers, pc) for number, callers, pc in rows}
+        self._known: dict[int, tuple[int, ...]] = {}
+
+    def of(self, callers: int) -> tuple[int, ...]:
+        """The addresses of the calls, innermost first, as in Sample."""
+        if callers not in self._known:
+            found, at = [], callers
+            while at in self._calls:
+                at, pc = self._calls[at]
+                found.append(pc)
+            if at != native.NO_CALLERS:
+                found.append(UNKNOWN_CALLERS)
+            self._known[callers] = tuple(found)
+        return self._known[callers]
 
 
 def _nodes(pid: int, pages: np.ndarray) -> dict[int, int]:  # type: ignore[type-arg]

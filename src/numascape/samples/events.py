@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from numascape.machine.description import Machine
 from numascape.trace.info import Counts, Host
 
 AccessKind = Literal["read", "write", "unknown"]
 
+UNKNOWN_CALLERS: Final = 0
+"""Stands for the address of a call."""
+
 
 @dataclass(frozen=True)
 class Sample:
-    """One access. `latency` is in the event's unit, usually cycles, or None if not recorded."""
+    """One access. `latency` is in the event's unit, usually cycles, or None if not recorded.
+
+    `calls` are the addresses of the calls that led to it, innermost first; UNKNOWN_CALLERS as the
+    last one if its callers are unknown. None: calls were not recorded.
+    """
 
     pid: int
     tid: int
@@ -28,6 +35,7 @@ class Sample:
     source: str = ""
     physical: int | None = None
     node: int | None = None
+    calls: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

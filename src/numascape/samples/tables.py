@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from numascape.analysis.sharing import PAGE
+from numascape.conversion.call_paths import NO_CALLER, CallPaths, sum_path_accesses
 from numascape.conversion.module_pages import module_name
 from numascape.conversion.structures import StructureIdentity, StructureTable
 from numascape.errors import NumascapeError
@@ -17,9 +18,10 @@ from numascape.installation import installed_version
 from numascape.machine.description import cpu_nodes
 from numascape.naming.frames import is_library_frame
 from numascape.recording.program import started_as
-from numascape.samples.events import Forked, NameGiven, RangeMapped, Recording, Sample
+from numascape.samples.events import UNKNOWN_CALLERS, RangeMapped, Recording, Sample
 from numascape.samples.file_parts import FileParts
-from numascape.samples.memory import Memory, Modules, Variables
+from numascape.samples.images import Image, images_of
+from numascape.samples.memory import Variables
 from numascape.samples.time_slices import slice_of, sliced_phases
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
@@ -30,74 +32,6 @@ _LARGEST_STACK = 64 << 20
 _KERNEL = 1 << 63  # on each architecture, a program's addresses have at most 56 bits
 _UNKNOWN = "memory outside all mappings seen"
 _OF_THE_KERNEL = "the kernel's memory"
-
-
-@dataclass
-class _Thread:
-    tid: int
-    created: int
-    name: str = ""
-    ended: int = 0
-    cpus: set[int] = field(default_factory=set)
-
-
-@dataclass
-class _Image:
-    """A process since its start, or since its last exec."""
-
-    pid: int
-    program: str
-    memory: Memory = field(default_factory=Memory)
-    modules: Modules = field(default_factory=Modules)
-    threads: dict[int, _Thread] = field(default_factory=dict)
-    samples: list[tuple[Sample, RangeMapped | None]] = field(default_factory=list)
-
-    def thread(self, tid: int, time: int) -> _Thread:
-        return self.threads.setdefault(tid, _Thread(tid, time))
-
-
-def images_of(recording: Recording) -> list[_Image]:
-    """The images with samples, in order of time; a process has one for each exec."""
-    images: list[_Image] = []
-    running: dict[int, _Image] = {}
-
-    def image(pid: int) -> _Image:
-        if pid not in running:
-            running[pid] = _Image(pid, "")
-            images.append(running[pid])
-        return running[pid]
-
-    for event in recording.events:
-        if isinstance(event, Sample):
-            own = image(event.pid)
-            thread = own.thread(event.tid, event.time_ns)
-            thread.ended = event.time_ns
-            if event.cpu is not None:
-                thread.cpus.add(event.cpu)
-            if event.address:
-                own.samples.append((event, own.memory.at(event.address)))
-        elif isinstance(event, RangeMapped):
-            own = image(event.pid)
-            own.memory.add(event)
-            own.modules.add(event)
-            # The executable is the first file that a process maps.
-            if not own.program and event.path in own.modules.modules:
-                own.program = event.path
-        elif isinstance(event, Forked):
-            if event.pid == event.parent_pid:
-                image(event.pid).thread(event.tid, event.time_ns)
-                continue
-            parent = image(event.parent_pid)
-            child = _Image(event.pid, parent.program, parent.memory.copy())
-            child.modules.modules = dict(parent.modules.modules)
-            running[event.pid] = child
-            images.append(child)
-        elif isinstance(event, NameGiven):
-            if event.executed:
-                running[event.pid] = _Image(event.pid, "")
-                images.append(running[event.pid])
-            image(event.pid).thread(event.tid, event.time_ns).name = event.name
-    return [each for each in images if each.samples]
 
 
 @dataclass(frozen=True)
@@ -113,8 +47,10 @@ class _Where:
 class _Names:
     """Names the addresses of one image."""
 
-    def __init__(self, image: _Image, process: int, main_thread: int) -> None:
+    def __init__(self, image: Image, process: int, main_thread: int, paths: CallPaths) -> None:
         self._process = process
+        self._paths = paths
+        self._known_paths: dict[tuple[tuple[int, ...], int], int] = {}
         self._main_thread = main_thread
         self._modules = image.modules.modules
         self._symbols = image.modules.symbols()
@@ -179,6 +115,26 @@ class _Names:
             self._places[pc] = (own.function, own.file, own.line) if own.module else ("", "", 0)
         return self._places[pc]
 
+    def path(self, sample: Sample) -> int | None:
+        """The call path of the sample, if its callers were recorded."""
+        if sample.calls is None:
+            return None
+        key = sample.calls, sample.pc
+        if key not in self._known_paths:
+            path = NO_CALLER
+            for call in reversed(sample.calls):
+                path = (
+                    self._paths.unknown()
+                    if call == UNKNOWN_CALLERS
+                    else self._paths.inside(path, self._symbols.frames(call))
+                )
+            self._known_paths[key] = (
+                self._paths.kernel(path)
+                if sample.pc >= _KERNEL
+                else self._paths.inside(path, self._symbols.frames(sample.pc))
+            )
+        return self._known_paths[key]
+
 
 def _located(structure: StructureIdentity, start: int, size: int, address: int) -> _Where:
     page = address // PAGE_BYTES - start // PAGE_BYTES
@@ -205,6 +161,7 @@ _SAMPLE_SCHEMA = pl.Schema(
         "latency": pl.UInt64(),
         "node": pl.Int32(),
         "fault": pl.Boolean(),
+        "path": pl.UInt32(),
     }
 )
 
@@ -215,13 +172,13 @@ def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], Trac
     if not images:
         raise NumascapeError("the recording has no sample with an address")
     begin = min(sample.time_ns for image in images for sample, _ in image.samples)
-    table = StructureTable()
+    table, paths = StructureTable(), CallPaths()
     rows: list[tuple[Any, ...]] = []
     threads: list[dict[str, Any]] = []
     nodes = cpu_nodes(recording.machine)
     for process, image in enumerate(images):
         numbers = _number_threads(image, process, begin, nodes, threads)
-        names = _Names(image, process, numbers.get(image.pid, min(numbers.values())))
+        names = _Names(image, process, numbers.get(image.pid, min(numbers.values())), paths)
         for sample, mapping in image.samples:
             where = names.where(sample, mapping)
             rows.append(
@@ -231,20 +188,22 @@ def convert_samples(recording: Recording) -> tuple[dict[str, pl.DataFrame], Trac
                     *((0, 1) if sample.kind == "write" else (1, 0)),
                     *(*names.place(sample.pc), sample.source),
                     *((0, 0) if sample.latency is None else (1, sample.latency)),
-                    *(_node(recording, sample), "fault" in sample.event),
+                    *(_node(recording, sample), "fault" in sample.event, names.path(sample)),
                 )
             )
     samples = pl.DataFrame(rows, schema=_SAMPLE_SCHEMA, orient="row")
     known_threads = pl.DataFrame(threads, schema=SCHEMAS["threads"])
     tables = _tables(samples, table, known_threads, recording.slice_ns)
+    if paths:
+        tables["call_paths"] = paths.table()
     if recording.counts == "first touches":
-        for name in ("accesses", "source_lines"):
+        for name in ("accesses", "source_lines", "path_accesses"):
             tables[name] = tables[name].clear()
     return tables, _info(recording, images, tables, samples)
 
 
 def _number_threads(
-    image: _Image,
+    image: Image,
     process: int,
     begin: int,
     nodes: dict[int, int],
@@ -305,6 +264,7 @@ def _tables(
         "source_lines": accesses.group_by("structure", "phase", "function", "file", "line").agg(
             counted
         ),
+        "path_accesses": sum_path_accesses([accesses.filter(pl.col("path").is_not_null())]),
         "instances": samples.group_by("structure", "instance").agg(
             pl.col("start").first().alias("address"), pl.col("size").max()
         ),
@@ -339,7 +299,7 @@ def _structures(samples: pl.DataFrame, table: StructureTable) -> pl.DataFrame:
 
 def _info(
     recording: Recording,
-    images: list[_Image],
+    images: list[Image],
     tables: dict[str, pl.DataFrame],
     samples: pl.DataFrame,
 ) -> TraceInfo:

@@ -80,6 +80,13 @@ def check_spans(spans: pl.DataFrame, phases: pl.DataFrame, where: str) -> None:
         raise NumascapeError(f"{where} is damaged: a span of a phase ends before it begins")
 
 
+def check_call_paths(paths: pl.DataFrame, where: str) -> None:
+    """Check that the caller of each path is an earlier row, or none."""
+    caller = pl.col("caller")
+    if paths.filter((caller < -1) | (caller >= pl.col("path"))).height:
+        raise NumascapeError(f"{where} is damaged: the caller of a path is no earlier row")
+
+
 def check_transfers(frame: pl.DataFrame, threads: int, page_lines: int, where: str) -> None:
     """Check that threads and cache lines exist, and that parts are not larger than their whole."""
     check_ids(frame, where, from_thread=threads)

@@ -93,6 +93,16 @@ class DerivedTrace(Trace):
         return self.whole.seen_lines
 
     @property
+    def call_paths(self) -> pl.DataFrame:
+        """The calls that led to accesses."""
+        return self.whole.call_paths
+
+    @property
+    def path_accesses(self) -> pl.DataFrame:
+        """Samples per page, thread, phase and call path."""
+        return self.whole.path_accesses
+
+    @property
     def data_sources(self) -> pl.DataFrame:
         """The memory levels of samples."""
         return self.whole.data_sources

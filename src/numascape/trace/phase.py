@@ -80,6 +80,11 @@ class TraceOfPhase(Trace):
         """The cache lines that samples saw threads use in the phase."""
         return self.whole.seen_lines.filter(pl.col("phase") == self.phase)
 
+    @cached_property
+    def path_accesses(self) -> pl.DataFrame:
+        """The samples in the phase, with their call paths."""
+        return self.whole.path_accesses.filter(pl.col("phase") == self.phase)
+
     def _read(self, table: str) -> pl.DataFrame:
         return self.whole.table(table)
 

@@ -149,6 +149,26 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "writing": _U64,
         }
     ),
+    "call_paths": pl.Schema(
+        {
+            "path": _U32,
+            "caller": pl.Int32(),
+            "function": _TEXT,
+            "file": _TEXT,
+            "line": _U32,
+            "module": _TEXT,
+        }
+    ),
+    "path_accesses": pl.Schema(
+        {
+            **_PAGE_OF_INSTANCE,
+            "thread": _U32,
+            "phase": _U32,
+            "path": _U32,
+            "reads": _U64,
+            "writes": _U64,
+        }
+    ),
     "instances": pl.Schema({"structure": _U32, "instance": _U32, "address": _U64, "size": _U64}),
 }
 
@@ -167,6 +187,11 @@ OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
 ADDED: Final[dict[str, dict[str, int]]] = {"first_touch": {"phase": 0}}
 
 # The tables whose first column is 0, 1, 2, ...: an id is a row number.
-NUMBERED: Final = {"structures": "structure", "threads": "thread", "phases": "phase"}
+NUMBERED: Final = {
+    "structures": "structure",
+    "threads": "thread",
+    "phases": "phase",
+    "call_paths": "path",
+}
 
 KINDS: Final = ("global", "heap", "region", "local", "stack", "mapping", "small", "unowned")

@@ -182,5 +182,10 @@ class TraceOfTeams(DerivedTrace):
         """The cache lines that samples saw the threads of each place use, in rows of threads."""
         return self._by_place(self.whole.seen_lines)
 
+    @cached_property
+    def path_accesses(self) -> pl.DataFrame:
+        """The samples of the threads of each place with their call paths, in rows of threads."""
+        return self._by_place(self.whole.path_accesses)
+
     def _by_place(self, table: pl.DataFrame) -> pl.DataFrame:
         return table.with_columns(pl.col("thread").replace(self.first))

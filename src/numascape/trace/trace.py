@@ -147,6 +147,20 @@ class Trace:
         return frame
 
     @cached_property
+    def call_paths(self) -> pl.DataFrame:
+        """The calls that led to accesses, as a tree of callers; empty unless sampled."""
+        frame = self._read("call_paths")
+        check.check_call_paths(frame, self._where("call_paths"))
+        return frame
+
+    @cached_property
+    def path_accesses(self) -> pl.DataFrame:
+        """Samples per page, thread, phase and call path; empty unless sampled."""
+        frame = self._read_pages("path_accesses", by_thread=True, by_phase=True)
+        check.check_ids(frame, self._where("path_accesses"), path=self.call_paths.height)
+        return frame
+
+    @cached_property
     def instances(self) -> pl.DataFrame:
         """The start address of each instance; without unknown ones."""
         frame = self._read("instances")

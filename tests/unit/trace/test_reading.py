@@ -235,6 +235,15 @@ def test_changed_byte_is_found(trace_folder: Path) -> None:
         ("seen_lines", pl.lit(128, pl.Int32).alias("cache_line"), "only 128 cache lines"),
         ("seen_lines", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
         (
+            "call_paths",
+            pl.lit(1, pl.Int32).alias("caller"),
+            "the caller of a path is no earlier row",
+        ),
+        ("call_paths", pl.lit(-2, pl.Int32).alias("caller"), "is no earlier row"),
+        ("call_paths", pl.lit(0, pl.UInt32).alias("path"), "does not number the rows"),
+        ("path_accesses", pl.lit(3, pl.UInt32).alias("path"), "names path 3"),
+        ("path_accesses", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
+        (
             "transfers",
             pl.col("travelling") + 65,
             "a part of its transfers is larger than their sum",
