@@ -13,10 +13,12 @@ from numascape.errors import NumascapeError
 from numascape.machine.description import Machine, MachineNode
 from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.samples.events import Recording, Sample
+from numascape.samples.perf_chains import with_calls
 from numascape.samples.perf_text import FIELDS, Parsed, parse
 from numascape.trace.info import Counts, Host
 
 _NEEDED = ("TID", "TIME", "ADDR", "IP")
+_CHAIN = "CALLCHAIN"
 
 
 def read_perf_data(path: Path) -> Recording:
@@ -29,16 +31,22 @@ def read_perf_data(path: Path) -> Recording:
         raise NumascapeError(f"there is no file {path}")
     if not path.is_file():
         raise NumascapeError(f"{path} is not a recording of perf: it is not a regular file")
-    fields = _fields(path)
-    wanted = ",".join(name for field in FIELDS if field in fields for name in FIELDS[field])
-    records = ["--show-mmap-events", "--show-task-events", "--ns"]
-    text = _perf("script", path, "-F", f"{wanted},event", *records)
+    types = _sample_types(path)
+    fields = [name for name in FIELDS if name in types]
+    wanted = ",".join(name for field in fields for name in FIELDS[field])
+    options = ["--show-mmap-events", "--show-task-events", "--ns"]
+    if _CHAIN in types:
+        wanted += ",dso"  # where the addresses of a chain are
+        options.append("--no-inline")
+    else:
+        options.append("--hide-call-graph")  # some events may have chains
+    text = _perf("script", path, "-F", f"{wanted},event", *options)
     named = frozenset(name for field in fields for name in FIELDS[field])
     parsed = parse(text.splitlines(), named)
     header = _perf("script", path, "--header-only", "-I").splitlines()
     machine = machine_of_header(header)
     return Recording(
-        events=parsed.events,
+        events=with_calls(parsed),
         command=_command(_value(header, "cmdline")),
         captured=_value(header, "captured on"),
         host=_host(header, machine),
@@ -88,8 +96,8 @@ def _perf(verb: str, path: Path, *options: str) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def _fields(path: Path) -> list[str]:
-    """The fields that the samples of all events have, by the names in FIELDS."""
+def _sample_types(path: Path) -> set[str]:
+    """What the samples of all events have, by the names in FIELDS, and _CHAIN."""
     described = _perf("evlist", path, "-v")
     types = [set(found.split("|")) for found in re.findall(r"sample_type: ([A-Z_|]+)", described)]
     if not types:
@@ -102,7 +110,7 @@ def _fields(path: Path) -> list[str]:
         raise NumascapeError(
             f"the samples in {path} have no {what}: record with perf mem record, or perf record -d"
         )
-    return [name for name in FIELDS if name in common]
+    return common
 
 
 def _value(header: list[str], name: str) -> str:

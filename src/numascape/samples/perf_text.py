@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from numascape.samples.events import AccessKind, Event, Forked, NameGiven, RangeMapped, Sample
@@ -38,33 +38,76 @@ _MAPPING = re.compile(
 _FORK = re.compile(r"PERF_RECORD_FORK\((\d{1,10}):(\d{1,10})\):\((\d{1,10}):\d{1,10}\)")
 _COMM = re.compile(r"PERF_RECORD_COMM( exec)?: (.*):(\d{1,10})/(\d{1,10})\s*$")
 _HEX = re.compile(r"[0-9a-f]{1,16}$")
+# A line of a call chain: an address in a file, or of the kernel; and the file.
+_CALL = re.compile(r"\t\s*([0-9a-f]{1,16})(?: \((.*)\))?$")
+# The kernel's limit is 127 by default (perf_event_max_stack), at most 65535.
+_LONGEST_CHAIN = 1024
 # 73 years, as in a shard.
 _LATEST_NS = 1 << 61
 # The largest id of a process or thread, and the longest latency; larger values are damage.
 _LARGEST = (1 << 32) - 1
 
 
+Chain = tuple[tuple[int, str], ...]
+"""The code of a sample and its callers, innermost first: addresses as perf prints them, and files.
+
+In a file, an address is the offset of the code in the file.
+"""
+
+
 @dataclass
 class Parsed:
-    """The events in the order of the text, and the number of lines that are not events."""
+    """The events in the order of the text, and the number of lines that are not events.
+
+    `chains` has the chain of some samples, by the position of the sample in `events`; the sample
+    then has no code address of its own.
+    """
 
     events: list[Event] = field(default_factory=list)
     not_understood: int = 0
+    chains: dict[int, Chain] = field(default_factory=dict)
 
 
 def parse(lines: Iterable[str], fields: frozenset[str]) -> Parsed:
     """Read `perf script`'s output; `fields` are the names in FIELDS that were asked for."""
     parsed = Parsed()
-    for line in lines:
-        text = line.rstrip("\n")
-        if not text.strip() or text.startswith("#"):
-            continue
+    for text, chain in _records(lines):
         event = _event(text, fields)
         if event is None:
             parsed.not_understood += not _PASSED_OVER.search(text)
-        else:
-            parsed.events.append(event)
+            continue
+        if chain and isinstance(event, Sample):
+            parsed.chains[len(parsed.events)] = chain
+        parsed.events.append(event)
     return parsed
+
+
+def _records(lines: Iterable[str]) -> Iterator[tuple[str, Chain]]:
+    """Each event on one line, and its chain.
+
+    perf prints a chain in place of the address of the code, on lines that begin with a tab, and the
+    remaining fields on the line after it. Here, the event's line has the chain's first address.
+    """
+    head, after = "", ""
+    chain: list[tuple[int, str]] = []
+
+    def record() -> tuple[str, Chain]:
+        return (f"{head} {chain[0][0]:x} {after}" if chain else head), tuple(chain)
+
+    for line in lines:
+        text = line.rstrip("\n")
+        call = _CALL.match(text)
+        if call and head:
+            if len(chain) < _LONGEST_CHAIN:
+                chain.append((int(call[1], 16), call[2] or ""))
+        elif chain and _HEX.match(text.strip()):
+            after = text.strip()
+        elif text.strip() and not text.startswith("#"):
+            if head:
+                yield record()
+            head, after, chain = text, "", []
+    if head:
+        yield record()
 
 
 _PASSED_OVER = re.compile(r"PERF_RECORD_\w+")
@@ -118,7 +161,8 @@ def _sample(
         return None
     event, rest = cut[1], text[cut.end() :]
     address, _, rest = rest.partition(" ")
-    rest = rest.strip()
+    # If files are asked for, that of the address follows it.
+    rest = re.sub(r"^\(.*?\)(?:\s|$)", "", rest.strip()).strip()
     kind, source = _kind_of_event(event), ""
     if "data_src" in fields:
         number, _, described = rest.partition(" ")

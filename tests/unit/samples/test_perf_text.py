@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from numascape.samples.events import Forked, NameGiven, RangeMapped, Sample
+from numascape.samples.events import (
+    UNKNOWN_CALLERS,
+    Forked,
+    NameGiven,
+    RangeMapped,
+    Sample,
+)
+from numascape.samples.perf_chains import with_calls
 from numascape.samples.perf_data import machine_of_header, memory_blocks
 from numascape.samples.perf_text import parse
 
@@ -169,3 +176,42 @@ def test_the_header_tells_nodes_and_their_memory() -> None:
         0: [(0, 4 * block), (6 * block, 7 * block)],
         1: [(4 * block, 6 * block)],
     }
+
+
+# As `perf script -F ...,ip,dso` prints it; a chain takes the place of the code address.
+CHAIN = """
+ 6/6  1.000000001: PERF_RECORD_COMM exec: a:6/6
+ 6/6  1.000000002: PERF_RECORD_MMAP2 6/6: [0x5000000(0x1000) @ 0 fe:00 9 8]: r--p /opt/a b
+ 6/6  1.000000003: PERF_RECORD_MMAP2 6/6: [0x5001000(0x3000) @ 0x1000 fe:00 9 8]: r-xp /opt/a b
+ 6/6  1.000000004: PERF_RECORD_FORK(7:7):(6:6)
+ 7/7  1.000000005: e:     7f00 (//anon)
+\t            1248 (/opt/a b)
+\t            1272 (/opt/a b)
+\t            9999 (/opt/a b)
+\t            10d5 (/opt/a b)
+            1000
+
+ 6/6  1.000000006: e:     7f08 ([heap])
+\tffffffff81b98907 ([kernel.kallsyms])
+\tffffffff81000c82 ([kernel.kallsyms])
+\t            1280 (/opt/a b)
+
+ 6/6  1.000000007: e:     7f10 (/opt/a b)     5001248 (/opt/a b)            2000
+"""
+
+
+def test_a_chain_has_the_addresses_of_code_and_calls() -> None:
+    parsed = parse(CHAIN.splitlines(), frozenset({"pid", "tid", "time", "addr", "ip", "phys_addr"}))
+    assert parsed.not_understood == 0
+    user, kernel, alone = (e for e in with_calls(parsed) if isinstance(e, Sample))
+    assert (user.address, user.pc, user.physical) == (0x7F00, 0x5001248, 0x1000)
+    # Return addresses are behind the calls. What is in no file ends the chain.
+    assert user.calls == (0x5001271, UNKNOWN_CALLERS)
+    assert (kernel.pc, kernel.calls) == (0xFFFFFFFF81B98907, (0x500127F,))
+    assert (alone.pc, alone.calls, alone.physical) == (0x5001248, None, 0x2000)
+
+
+def test_lines_of_a_chain_without_a_sample_are_damage() -> None:
+    parsed = parse(["\t  1248 (/opt/a)", " 6/6  1.000000006: e:     7f08"], frozenset({"ip"}))
+    assert (parsed.events, parsed.chains) == ([], {})
+    assert parsed.not_understood == 2
