@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flame graphs of the calls that allocated memory, and of the functions that access it."""
+"""The flame graphs of the calls that allocated memory, and of the code that accesses it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.accessibility import violations
 from browser.opened import Open, saved_numbers, settle
@@ -102,6 +103,64 @@ def test_functions_have_lines_and_the_structures_that_they_access(
     assert page.locator("tr[aria-selected=true] .name").inner_text() == "grid->vy"
     assert page.evaluate("window.pwned") is None
     assert opened.complaints == []
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same stencil, with the calls of samples in two phases; one name is hostile."""
+    folder = tmp_path_factory.mktemp("sampled")
+    pattern = seismic(600, 32)
+    pattern.phase("outside")
+    later = pattern.phase("later", 9)
+    main = pattern.call("main", 300)
+    often = pattern.call("often", 40, main)
+    for structure, thread, caller, reads, phase in (
+        (0, 0, often, 90, 0),
+        (1, 20, main, 10, 0),
+        (1, 20, often, 5, later),
+    ):
+        sweep = pattern.call("sweep", 41 + structure, caller)
+        pattern.sample(structure, 0, thread, sweep, reads, phase=phase)
+    pattern.sample(1, 0, 20, pattern.call(HOSTILE[0], 7, pattern.unknown_callers()), 15)
+    path = folder / "sampled.html"
+    render(draft(write_pattern(pattern, folder / "sampled.numascape")), path)
+    return path
+
+
+def test_accesses_have_the_calls_that_led_to_them(open_file: Open, sampled: Path) -> None:
+    opened = open_file(sampled)
+    page = opened.page
+    panel = page.locator(".call-paths")
+    assert panel.get_by_role("heading").first.inner_text() == "Call paths of accesses"
+    names = panel.locator(".flame-frame").all_inner_texts()
+    assert names[:5] == [
+        *("seismic", "main (seismic.c)", "often (seismic.c)", "sweep (seismic.c)"),
+        "line 41",
+    ]
+    told = panel.locator(".flame-told")
+    panel.locator(".flame").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    assert told.inner_text().replace("\u202f", " ") == "often (seismic.c): 79.2 % (95 accesses)"
+    panel.get_by_label("remote accesses").check(force=True)
+    # Pages are on node 0; thread 20 runs on node 1.
+    expect(told).to_have_text("seismic: 100\u202f% (30 remote accesses)")
+    assert panel.locator(".frame-group.flame-frame").all_inner_texts() == ["unknown callers"]
+    assert panel.get_by_label("first touches").count() == 0
+    panel.get_by_label("chosen structure").check(force=True)
+    names = panel.locator(".frame-structure.flame-frame").all_inner_texts()
+    assert len(set(names)) <= 1
+    assert page.evaluate("window.pwned") is None
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_sampled_calls_can_be_read_in_each_theme(
+    open_file: Open, sampled: Path, theme: str
+) -> None:
+    page = open_file(sampled, address=f"#v=1&theme={theme}").page
+    assert page.locator(".call-paths .flame-frame").count() > 4
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "grey"])

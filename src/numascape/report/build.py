@@ -19,7 +19,9 @@ from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
 from numascape.findings.verdict import verdict
 from numascape.machine.description import Machine
+from numascape.report.access_paths import MeasuredPaths, measure_paths
 from numascape.report.data import (
+    AccessPaths,
     FindingCard,
     Lines,
     MemoryLines,
@@ -92,6 +94,7 @@ class Draft:
     lines: Lines
     machine: dict[str, Any]
     memory_lines: MemoryLines | None = None
+    access_paths: AccessPaths | None = None
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
     elsewhere: tuple[OnMachine, ...] = ()
@@ -144,7 +147,10 @@ def draft(
     several = len(phases.phases) > 1
     loop, loops = _loops(places, files)
     used_at = lay_out_lines(lines, places, len(shown))
-    everywhere = _Measured(recorded, files, facts, by_phase, position, shown, len(phases.phases))
+    paths = measure_paths(trace, position, phases.positions(trace.path_accesses["phase"]))
+    everywhere = _Measured(
+        recorded, files, facts, by_phase, position, shown, len(phases.phases), paths
+    )
     here, *elsewhere = everywhere.on_each((machine or recorded.info.machine, *others), progress)
     whole = tuple(
         structure_entry(row, facts.get(row["structure"]), reading, offsets)
@@ -173,12 +179,19 @@ def draft(
         memory_lines=measure_memory_lines(
             by_phase, trace.threads.height, len(phases.phases), here.line_traffic
         ),
+        access_paths=paths.shown if paths else None,
         loops=loops,
-        sources=source_windows(ranked_lines(lines, places), files) if files else None,
+        sources=_sources(files, [*ranked_lines(lines, places), *(paths.places if paths else ())]),
         elsewhere=tuple(elsewhere),
         limits=limits,
         again=lambda other: draft(trace, files, other, others),
     )
+
+
+def _sources(
+    files: SourceFiles | None, ranked: list[tuple[str, int]]
+) -> tuple[SourceWindow, ...] | None:
+    return None if files is None else source_windows(ranked, files)
 
 
 def _with_limits(shown: pl.DataFrame) -> pl.DataFrame:
@@ -206,6 +219,7 @@ class _Measured:
     position: pl.Series
     shown: pl.DataFrame
     phases: int
+    paths: MeasuredPaths | None
 
     def on_each(
         self, machines: Sequence[Machine], progress: Callable[[int, int], None]
@@ -234,7 +248,7 @@ class _Measured:
             ),
             findings=finding_cards(run, found, self.position),
             readings=tuple(reading_of(run, one, found) for one in self.shown["structure"]),
-            traffic=measure_traffic(*measured),
+            traffic=measure_traffic(*measured, self.paths),
             line_traffic=line_traffic(*measured),
         )
 

@@ -128,8 +128,9 @@ class Traffic:
 
     ``nodes`` are node numbers; the index N stands for several nodes or an unknown node. The shapes
     are: thread_node: T; accesses: P x (N + 1) x (N + 1), by the thread's node, then the page's
-    node; local, remote: S x P; thread_local, thread_remote: T x P. It is unknown whether the
-    remaining accesses are local or remote.
+    node; local, remote: S x P; thread_local, thread_remote: T x P; path_remote: a row for each row
+    of the report's ``access_paths``. It is unknown whether the remaining accesses are local or
+    remote.
     """
 
     nodes: tuple[int, ...]
@@ -139,6 +140,7 @@ class Traffic:
     remote: Column
     thread_local: Column
     thread_remote: Column
+    path_remote: Column
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,27 @@ class Places:
 
 
 @dataclass(frozen=True)
+class AccessPaths:
+    """Sampled accesses by the calls that led to them.
+
+    The calls are a tree: ``caller`` is the index of the calling function, which is smaller, or -1.
+    ``function`` is empty if the function is unknown; ``module`` is the file name of its executable
+    or library. Each row of the columns is a structure's ``position``, a phase, and the call
+    ``path`` that made the ``accesses``; the calls above it led to it.
+    """
+
+    function: tuple[str, ...]
+    file: tuple[str, ...]
+    line: tuple[int, ...]
+    module: tuple[str, ...]
+    caller: tuple[int, ...]
+    position: Column
+    phase: Column
+    path: Column
+    accesses: Column
+
+
+@dataclass(frozen=True)
 class SourceWindow:
     """Consecutive lines of a source file, starting at line ``first``."""
 
@@ -237,6 +260,8 @@ class Report:
     machine: dict[str, Any]
     memory_lines: MemoryLines | None = None
     """None if the run was recorded without a model of the caches."""
+    access_paths: AccessPaths | None = None
+    """None if the callers of sampled accesses are unknown."""
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
     """None if the report was requested without source text."""

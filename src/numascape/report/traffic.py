@@ -8,6 +8,7 @@ import polars as pl
 
 from numascape.analysis.page_columns import Column
 from numascape.analysis.traffic import node_traffic, thread_nodes
+from numascape.report.access_paths import MeasuredPaths, remote_by_path
 from numascape.report.data import Traffic
 from numascape.trace import Trace
 
@@ -17,11 +18,17 @@ unknown."""
 
 
 def measure_traffic(
-    trace: Trace, by_phase: pl.DataFrame, position: pl.Series, structures: int, phases: int
+    trace: Trace,
+    by_phase: pl.DataFrame,
+    position: pl.Series,
+    structures: int,
+    phases: int,
+    paths: MeasuredPaths | None = None,
 ) -> Traffic:
     """Measure the traffic; `by_phase` is the trace's accesses with the positions of phases.
 
-    `position` is the position of each structure among the shown `structures`, or null.
+    `position` is the position of each structure among the shown `structures`, or null. `paths` are
+    the call paths of the accesses, if they are known.
     """
     sums = node_traffic(trace, by_phase, ["structure", "phase", "thread"])
     seen = {int(node) for column in ("thread_node", "page_node") for node in sums[column].unique()}
@@ -56,6 +63,7 @@ def measure_traffic(
         remote=_sums(remote, "position", by_structure),
         thread_local=_sums(local, "thread", by_thread),
         thread_remote=_sums(remote, "thread", by_thread),
+        path_remote=remote_by_path(trace, paths),
     )
 
 

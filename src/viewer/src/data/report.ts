@@ -106,6 +106,8 @@ export interface Traffic {
   /** T x P. */
   thread_local: Column;
   thread_remote: Column;
+  /** A row for each row of access_paths; absent where lines are counted. */
+  path_remote?: Column;
 }
 
 /** Data besides the cells, in cache lines; `shared` as in Sharing, the rest as in Traffic. */
@@ -132,6 +134,23 @@ export interface Lines {
   writes: Column;
   /** The part of both that is known from samples only. */
   estimated: Column;
+}
+
+/** Sampled accesses by the calls that led to them. The calls are a tree. */
+export interface AccessPaths {
+  /** Empty if the function is unknown; then there may be a `module`. */
+  function: string[];
+  file: string[];
+  line: number[];
+  /** The file name of the executable or library. */
+  module: string[];
+  /** Index of the calling function, which is smaller; -1: none. */
+  caller: number[];
+  /** One row for each structure, phase and call; the calls above `path` led to it. */
+  position: Column;
+  phase: Column;
+  path: Column;
+  accesses: Column;
 }
 
 /** A loop statement of a source file, lines first .. last. */
@@ -291,6 +310,8 @@ export interface Report {
   lines: Lines;
   /** Absent where the run was recorded without a model of the caches. */
   memory_lines?: MemoryLines;
+  /** Absent if the callers of accesses are unknown. */
+  access_paths?: AccessPaths;
   machine: Machine;
   loops: Loop[];
   /** Absent if the report was made without source text. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../../data/report";
+import { accessPaths, knowsAccessPaths } from "../../model/access-paths";
 import { callPaths, pathMeasures } from "../../model/call-paths";
 import type { PathMeasure } from "../../model/call-paths";
 import { codePaths, knowsCode } from "../../model/code-paths";
@@ -27,9 +28,13 @@ const OF = [
 ] as const;
 type Of = (typeof OF)[number][0];
 
-/** The code of the frames: the calls that allocated memory, or the functions that use it. */
-type Code = "allocates" | "uses";
+/**
+ * The code of the frames: the calls that allocated memory, the functions that use it, or the calls
+ * that led to these functions.
+ */
+type Code = "allocates" | "uses" | "calls";
 const CODES: Record<Code, { choice: string; title: string; frames: typeof callPaths }> = {
+  calls: { choice: "accessing calls", title: "Call paths of accesses", frames: accessPaths },
   allocates: { choice: "allocating calls", title: "Call paths of allocations", frames: callPaths },
   uses: { choice: "accessing functions", title: "Functions that access memory", frames: codePaths },
 };
@@ -39,6 +44,7 @@ export function CallPathsPanel(props: Props) {
   const { report } = props;
   const known = useMemo(() => {
     const found: Code[] = [];
+    if (knowsAccessPaths(report)) found.push("calls");
     if (report.structures.some(({ call_stack: stack }) => stack.length > 0))
       found.push("allocates");
     if (knowsCode(report)) found.push("uses");
@@ -48,10 +54,11 @@ export function CallPathsPanel(props: Props) {
 }
 
 function Panel({ report, phases, selected, onSelect, known }: Props & { known: Code[] }) {
-  const measures = pathMeasures(report);
   const [wanted, setWanted] = useState<PathMeasure>("accesses");
+  const [wantedCode, setCode] = useState<Code>(known[0]!);
+  const code = known.includes(wantedCode) ? wantedCode : known[0]!;
+  const measures = pathMeasures(report).filter((one) => code !== "calls" || one !== "touches");
   const measure = measures.includes(wanted) ? wanted : measures[0]!;
-  const [code, setCode] = useState<Code>(known[0]!);
   const [of, setOf] = useState<Of>("run");
   const [search, setSearch] = useState("");
   const only = of === "structure" ? selected : -1;
@@ -135,7 +142,7 @@ function Kinds({ code, measure }: { code: Code; measure: PathMeasure }) {
     ["call", code === "uses" ? "function, loop" : "call"],
     ["structure", "structure"],
   ];
-  if (code === "uses") kinds.splice(1, 0, ["place", "line"]);
+  if (code !== "allocates") kinds.splice(1, 0, ["place", "line"]);
   else if (measure === "touches") kinds.push(["place", "touches its pages first"]);
   return (
     <p class="how">
@@ -154,6 +161,7 @@ function Kinds({ code, measure }: { code: Code; measure: PathMeasure }) {
 }
 
 function Aid({ code }: { code: Code }) {
+  if (code === "calls") return <CallsAid />;
   return code === "uses" ? (
     <ReadingAid
       read={
@@ -183,6 +191,26 @@ function Aid({ code }: { code: Code }) {
         <p>
           One call path leads to most remote accesses: change where this path allocates, or who
           touches its memory first.
+        </p>
+      }
+    />
+  );
+}
+
+function CallsAid() {
+  return (
+    <ReadingAid
+      read={
+        <p>
+          From top to bottom: the calls that led to sampled accesses, the line that makes the
+          access, and the <Term of="structure">structure</Term> that it accesses. The width is the
+          number of samples. Functions that the compiler inlined count as calls.
+        </p>
+      }
+      act={
+        <p>
+          One call path makes most remote accesses: look at how this path divides its work among
+          threads. Other paths to the same function may need no change.
         </p>
       }
     />
