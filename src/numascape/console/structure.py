@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape import terminal
+from numascape.analysis.call_paths import accesses_by_path, calls_to, texts_of_calls
 from numascape.analysis.line_transfers import between_places, between_threads
 from numascape.console.overview import local_shares, print_strip_legend
 from numascape.console.strips import strip_lines, strip_of, users_of
@@ -22,6 +23,7 @@ from numascape.trace.schema import OPTIONAL_COLUMNS
 
 _ROWS = 16
 _FRAMES = 12
+_CALLERS = 4
 _WIDEST_STRIP = 96
 
 
@@ -50,7 +52,7 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
         console.print(f"{share} of its accesses are local, as far as nodes are known.")
     _print_strip(console, trace, structure)
     parts = (
-        *(_print_threads, _print_first_touch, _print_lines),
+        *(_print_threads, _print_first_touch, _print_lines, _print_paths),
         *(_print_transfers, _print_sides, _print_phases),
     )
     for print_part in parts if seen else (_print_first_touch,):
@@ -160,6 +162,26 @@ def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> 
     ]
     headings = ("Source line", "Reads", "Writes", "Share", *("Known" for _ in labels))
     _print(console, headings, rows, headings[:1], by_line.height, "more lines")
+
+
+def _print_paths(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    by_path = accesses_by_path(trace, chosen)
+    if by_path.is_empty():
+        return
+    texts = texts_of_calls(trace)
+    columns = trace.call_paths.select("file", "line", "function")
+    files, lines, functions = (column.to_list() for column in columns)
+    total = int(by_path["accesses"].sum())
+    shown = by_path.head(most)
+    rows = []
+    for path, accesses in zip(calls_to(trace, shown["path"]), shown["accesses"], strict=True):
+        *callers, innermost = (
+            place(files[call], lines[call], functions[call]) or name(texts[call]) for call in path
+        )
+        called = ", ".join(reversed(callers[-_CALLERS:])) + (", ..." if callers[_CALLERS:] else "")
+        rows.append([innermost, called, count_text(accesses), part_text(accesses, total)])
+    headings = ("Sampled code", "Called by", "Samples", "Share")
+    _print(console, headings, rows, headings[:2], by_path.height, "more call paths")
 
 
 def _false_sharing(row: dict[str, int]) -> str:

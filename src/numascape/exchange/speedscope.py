@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flame graphs of memory by the call stacks that allocated it, for speedscope.
+"""Flame graphs of memory by the call stacks that allocated it, or accessed it, for speedscope.
 
 The format is described at https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources,
 and by its JSON schema, which the profile names.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from numascape.analysis.call_paths import calls_to, texts_of_calls
 from numascape.installation import installed_version
 from numascape.terminal import printable
 from numascape.trace import Trace
@@ -20,7 +21,8 @@ def speedscope_profile(trace: Trace) -> dict[str, object]:
     """Three profiles over the same stacks: accesses, accesses to others' pages, pages touched.
 
     A stack is the call stack of an allocation, outermost function first, and then the structure.
-    Structures without a call stack are below their kind, such as "global".
+    Structures without a call stack are below their kind, such as "global". If the trace has the
+    call paths of sampled accesses, there is a profile over these, too.
     """
     frames: dict[str, int] = {}
     stacks = {
@@ -41,6 +43,8 @@ def speedscope_profile(trace: Trace) -> dict[str, object]:
         for title, weights in _weights(trace).items()
         if weights.height
     ]
+    if not trace.path_accesses.is_empty():
+        profiles.append(_profile_of_paths(trace, frames))
     return {
         "$schema": _SCHEMA,
         "exporter": f"numascape {installed_version()}",
@@ -68,13 +72,37 @@ def _weights(trace: Trace) -> dict[str, pl.DataFrame]:
     }
 
 
+def _profile_of_paths(trace: Trace, frames: dict[str, int]) -> dict[str, object]:
+    """Sampled accesses by the calls that led to them, and then the structure; adds to `frames`."""
+
+    def number(name: str) -> int:
+        return frames.setdefault(printable(name), len(frames))
+
+    calls = [number(text) for text in texts_of_calls(trace)]
+    structures = trace.structures["name"]
+    sums = (
+        trace.path_accesses.group_by("path", "structure")
+        .agg(weight=(pl.col("reads") + pl.col("writes")).sum())
+        .sort("path", "structure")
+    )
+    stacks = [
+        [*(calls[call] for call in path), number(structures[structure])]
+        for path, structure in zip(calls_to(trace, sums["path"]), sums["structure"], strict=True)
+    ]
+    return _sampled("sampled accesses, by the calls that led to them", stacks, sums["weight"])
+
+
 def _profile(title: str, weights: pl.DataFrame, stacks: dict[int, list[int]]) -> dict[str, object]:
+    return _sampled(title, [stacks[number] for number in weights["structure"]], weights["weight"])
+
+
+def _sampled(title: str, stacks: list[list[int]], weights: pl.Series) -> dict[str, object]:
     return {
         "type": "sampled",
         "name": title,
         "unit": "none",
         "startValue": 0,
-        "endValue": int(weights["weight"].sum()),
-        "samples": [stacks[number] for number in weights["structure"]],
-        "weights": weights["weight"].to_list(),
+        "endValue": int(weights.sum()),
+        "samples": stacks,
+        "weights": weights.to_list(),
     }

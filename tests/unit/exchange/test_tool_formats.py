@@ -52,7 +52,7 @@ def test_callgrind_annotate_reads_it(export: Export) -> None:
 def test_speedscope_weighs_stacks_by_accesses(export: Export, tables: Tables) -> None:
     document: dict[str, Any] = json.loads(export("speedscope").read_text())
     frames = [frame["name"] for frame in document["shared"]["frames"]]
-    made, foreign, touched = document["profiles"]
+    made, foreign, touched, called = document["profiles"]
     accesses = tables["accesses"].select(pl.sum("reads") + pl.sum("writes")).item()
     assert made["endValue"] == sum(made["weights"]) == accesses
     stacks = [[frames[i] for i in sample] for sample in made["samples"]]
@@ -60,6 +60,12 @@ def test_speedscope_weighs_stacks_by_accesses(export: Export, tables: Tables) ->
     # Thread 1 reads both pages of A, which thread 0 touched first.
     assert foreign["weights"] == [512 + 400]
     assert touched["weights"] == [2, 1]
+    assert [[frames[i] for i in sample] for sample in called["samples"]] == [
+        ["main (sum.c:20)", "fill (sum.c:12)", "A"],
+        ["main (sum.c:20)", "add (sum.c:31)", "A"],
+        ["main (sum.c:20)", "add (sum.c:31)", "B"],
+    ]
+    assert called["weights"] == [12, 8, 3]
 
 
 def test_chrome_has_threads_phases_and_first_touches(export: Export) -> None:
