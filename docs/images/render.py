@@ -130,6 +130,14 @@ PICTURES = (
         choice="accessing functions",
     ),
     Picture(
+        "sampled-calls",
+        ("seismic", "-n", "160", "-s", "20", "-t", "16", "serial"),
+        part=".call-paths",
+        recorded=("--recorder", "samples", "--event", "task-clock"),
+        machine=FOUR_NODES,
+        choice="remote samples",
+    ),
+    Picture(
         "over-time",
         SERIAL,
         part="section.time",
