@@ -102,3 +102,24 @@ def test_a_missing_rank_is_one_line(job: Path) -> None:
     shutil.rmtree(job / "rank=1")
     with pytest.raises(NumascapeError, match="is not complete: rank=1: missing"):
         trace_of_job(job)
+
+
+def test_call_paths_of_each_rank_are_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "sampled.numascape"
+    for rank in range(2):
+        pattern = rank_pattern(rank, 2, pages=32)
+        inner = pattern.call(f"work{rank}", 7, pattern.call("main", 3))
+        pattern.sample(0, 0, 1, inner, 5 + rank)
+        write_rank(folder, rank, 2, pattern)
+    trace = trace_of_job(folder)
+    assert trace.call_paths.select("path", "caller", "function").rows() == [
+        (0, -1, "main"),
+        (1, 0, "work0"),
+        (2, -1, "main"),
+        (3, 2, "work1"),
+    ]
+    rows = trace.path_accesses.join(trace.structures.select("structure", "name"), on="structure")
+    assert rows.select("name", "thread", "path", "reads").sort("path").rows() == [
+        ("field0", 1, 1, 5),
+        ("field0", 1 + THREADS, 3, 6),
+    ]
