@@ -53,7 +53,7 @@ def test_events_of_intel_have_the_bits_of_their_fields(tmp_path: Path) -> None:
     loads, stores = hardware_events(tmp_path)
     assert (loads.kind, loads.config, loads.config1) == (4, 0x1CD, 3)
     assert (stores.kind, stores.config, stores.config1) == (4, 0x82D0, 0)
-    assert loads.words == "4:461:3:2:1000:0:0:0:0:0"
+    assert loads.words == "4:461:3:2:1000:0:0:0:0:0:0"
     assert chosen_events("mem-stores", tmp_path) == [replace(stores, stack=4096)]
 
 
@@ -126,7 +126,7 @@ def test_an_event_that_the_processor_does_not_have_is_named(tmp_path: Path) -> N
 def test_ibs_drops_samples_of_the_kernel_where_it_can(tmp_path: Path) -> None:
     device(tmp_path, "ibs_op", {"type": "11", "format/swfilt": "config2:0"})
     (event,) = chosen_events(None, tmp_path)
-    assert (event.filter, event.words) == (1, "11:0:0:0:1000:0:0:1:0:4096")
+    assert (event.filter, event.words) == (1, "11:0:0:0:1000:0:0:1:0:0:4096")
 
 
 def test_loads_of_newer_cores_of_intel_have_a_leader(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_loads_of_newer_cores_of_intel_have_a_leader(tmp_path: Path) -> None:
     device(tmp_path, "cpu", {"events/mem-loads-aux": "event=0x03,umask=0x82"})
     loads, stores = hardware_events(tmp_path)
     assert (loads.leader, stores.leader) == (0x8203, 0)
-    assert loads.words == "4:461:3:2:1000:0:0:0:33283:0"
+    assert loads.words == "4:461:3:2:1000:0:0:0:33283:0:0"
 
 
 @pytest.mark.program
@@ -156,4 +156,4 @@ def test_the_clock_is_sampled_if_the_kernel_does_not_open_an_event(tmp_path: Pat
 
 def test_page_faults_are_sampled_everywhere(tmp_path: Path) -> None:
     (event,) = chosen_events("page-faults", tmp_path)
-    assert event.words == "1:2:0:0:0:1:0:0:0:0"
+    assert event.words == "1:2:0:0:0:1:0:0:0:0:0"

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of bursts become estimates, by the share of each thread's work that bursts saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+import pytest
+
+from numascape.conversion import bursts
+from numascape.conversion.shards import ShardPhase
+
+GROUPS = 8
+
+
+@dataclass(frozen=True)
+class OfShard:
+    """What `estimated` uses of a shard."""
+
+    tables: dict[str, pl.DataFrame]
+    header: dict[str, Any] = field(default_factory=lambda: {"burst_groups": GROUPS})
+    phases: tuple[ShardPhase, ...] = ()
+    switches: tuple[tuple[int, int], ...] = ()
+    counted: tuple[int, int] = (0, 0)
+
+
+def frame(columns: dict[str, list[int]]) -> pl.DataFrame:
+    small = dict.fromkeys(("thread", "phase", "owner", "page"), pl.UInt32)
+    return pl.DataFrame(columns, schema={name: small.get(name, pl.UInt64) for name in columns})
+
+
+def shard(counts: dict[str, list[int]], work: list[tuple[int, int, int, int]]) -> OfShard:
+    empty = {name: list[int]() for name in ("fetched_lines", "dirtied_lines")}
+    zeros = {name: [0] * len(counts["reads"]) for name in empty}
+    kinds = zip(*work, strict=True) if work else [[], [], [], []]
+    names = ("thread", "units", "counted_units", "bursts")
+    return OfShard(
+        {
+            "counts": frame({**counts, **zeros}),
+            "work": frame({n: list(v) for n, v in zip(names, kinds, strict=True)}),
+            "instructions": frame({"thread": [0], "phase": [GROUPS + 3], "instructions": [10]}),
+            "seen_lines": frame(
+                {"thread": [0], "phase": [0], "times": [4], "alone": [2], "writing": [0]}
+            ),
+            "transfers": frame(
+                {
+                    "thread": [0],
+                    "phase": [0],
+                    "transfers": [3],
+                    "travelling": [2],
+                    "judged": [1],
+                    "shared": [0],
+                }
+            ),
+            "sites": frame({"phase": [2], "reads": [5], "writes": [5], "executions": [5]}),
+        },
+        phases=(ShardPhase(GROUPS, 1, 1, 0, 0, 0, 0, "loop"),),
+        switches=((GROUPS, 100),),
+    )
+
+
+def estimated(of: OfShard, share: float) -> Any:
+    return bursts.estimated(of, share)  # type: ignore[arg-type]
+
+
+def test_counts_are_divided_by_the_share_that_bursts_saw() -> None:
+    counts = {
+        "thread": [0, 1],
+        "phase": [GROUPS + 3, 0],
+        "reads": [10, 10],
+        "writes": [1, 0],
+    }
+    found = estimated(shard(counts, [(0, 1000, 250, 20), (1, 1000, 100, 20)]), 0.2)
+    rows = found.tables["counts"]
+    assert rows["reads"].to_list() == [40, 100]
+    assert rows["writes"].to_list() == [4, 0]
+    assert rows["phase"].to_list() == [1, 0]
+    assert rows["burst_group"].to_list() == [3, 0]
+    assert found.counted == (140, 4)
+    assert found.tables["instructions"].row(0) == (0, 1, 40)
+    assert found.phases[0].phase == 1
+    assert found.switches == [(1, 100)]
+
+
+@pytest.mark.parametrize("work", [[(0, 1000, 900, 2)], []])
+def test_with_few_bursts_the_wanted_share_counts(work: list[tuple[int, int, int, int]]) -> None:
+    counts = {"thread": [0], "phase": [0], "reads": [10], "writes": [0]}
+    found = estimated(shard(counts, work), 0.02)
+    assert found.tables["counts"]["reads"].to_list() == [500]
+
+
+def test_groups_with_more_bursts_count_less() -> None:
+    counts = {
+        "thread": [0, 0],
+        "phase": [0, 7],
+        "reads": [30, 20],
+        "writes": [0, 0],
+    }
+    # 20 bursts: the first four groups have three each, the others two.
+    rows = estimated(shard(counts, [(0, 100, 100, 20)]), 0.5).tables["counts"]
+    assert (rows["reads"] * rows["group_scale"]).to_list() == pytest.approx([25, 25])
+
+
+def test_a_shard_of_all_accesses_stays_as_it_is() -> None:
+    counts = {"thread": [0], "phase": [9], "reads": [10], "writes": [0]}
+    whole = OfShard(shard(counts, []).tables, {"burst_groups": 0})
+    assert estimated(whole, 1.0) is whole

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors of estimates from bursts, by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import numascape
+from numascape.trace import Trace, TraceInfo, write_trace
+from numascape.trace.counting import counted_share, estimate_errors, run_error
+from numascape.trace.info import Recorder
+
+Tables = dict[str, pl.DataFrame]
+# Student's distribution with 7 degrees of freedom, 95 %.
+T = 2.365
+
+
+def of_share(tmp_path: Path, tables: Tables, info: TraceInfo, share: float) -> Trace:
+    recorder = Recorder("binary", "0.1.0", {"sample": share})
+    fields = {**info.__dict__, "recorder": recorder}
+    write_trace(tmp_path / "t.numascape", tables, TraceInfo(**fields))
+    return numascape.open(tmp_path / "t.numascape")
+
+
+def test_the_error_follows_from_the_differences_of_groups(
+    tmp_path: Path, tables: Tables, info: TraceInfo
+) -> None:
+    trace = of_share(tmp_path, tables, info, 0.25)
+    found = estimate_errors(trace, ["structure", "thread"])
+    # One group has everything: 7/8 of its square is the sum of squares around the mean.
+    assert found.select("structure", "thread", "accesses").rows() == [(0, 0, 512.0), (0, 1, 912.0)]
+    assert found["error"].to_list() == pytest.approx(
+        [T * math.sqrt(0.75) * 512, T * math.sqrt(0.75) * 912]
+    )
+    together = T * math.sqrt(0.75 * 8 / 7 * (512**2 + 912**2 - (512 + 912) ** 2 / 8))
+    assert run_error(trace) == pytest.approx(together / (512 + 912))
+
+
+def test_equal_groups_have_no_error(tmp_path: Path, tables: Tables, info: TraceInfo) -> None:
+    rows = [(0, 0, group, 30, 70) for group in range(8)]
+    schema = tables["burst_groups"].schema
+    tables = {**tables, "burst_groups": pl.DataFrame(rows, schema=schema, orient="row")}
+    trace = of_share(tmp_path, tables, info, 0.1)
+    assert estimate_errors(trace, ["structure"]).row(0) == (0, 800.0, 0.0)
+    assert run_error(trace) == 0.0
+
+
+def test_a_complete_recording_has_no_error(tmp_path: Path, tables: Tables, info: TraceInfo) -> None:
+    tables = {**tables, "burst_groups": tables["burst_groups"].clear()}
+    write_trace(tmp_path / "t.numascape", tables, info)
+    trace = numascape.open(tmp_path / "t.numascape")
+    assert counted_share(trace) == 1.0
+    assert run_error(trace) == 0.0
+
+
+@pytest.mark.parametrize("share", [0.0, -1.0, 1.5, "a lot"])
+def test_a_share_that_cannot_be_is_none(
+    tmp_path: Path, tables: Tables, info: TraceInfo, share: float
+) -> None:
+    assert counted_share(of_share(tmp_path, tables, info, share)) == 1.0
