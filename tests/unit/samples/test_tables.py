@@ -11,7 +11,15 @@ import pytest
 
 from numascape.errors import NumascapeError
 from numascape.findings import Kind, describe_not_judged, not_judged
-from numascape.samples.events import Event, Forked, NameGiven, RangeMapped, Recording, Sample
+from numascape.samples.events import (
+    UNKNOWN_CALLERS,
+    Event,
+    Forked,
+    NameGiven,
+    RangeMapped,
+    Recording,
+    Sample,
+)
 from numascape.samples.perf_data import counts_of, machine_of_header, memory_blocks
 from numascape.samples.perf_text import Parsed
 from numascape.samples.tables import convert_samples
@@ -151,3 +159,25 @@ def test_what_is_the_kernels_is_so_on_every_processor(tmp_path: Path) -> None:
     by_name = dict(used.select("name", "function").iter_rows())
     assert by_name["the kernel's memory"] == "the kernel, in a system call"
     assert by_name["memory outside all mappings seen"] == ""
+
+
+def test_samples_have_the_calls_that_led_to_them(tmp_path: Path) -> None:
+    """No file is mapped, so the functions have no names."""
+    called = [
+        access(9, 10, 0, calls=(0x2000, 0x1000)),
+        access(11, 20, 0, calls=(0x2000, 0x1000)),
+        access(11, 30, 3, kind="write", calls=(0x2000, UNKNOWN_CALLERS)),
+        dataclasses.replace(access(11, 40, 3, calls=()), pc=1 << 63),
+        access(11, 50, 3),  # its callers were not recorded
+    ]
+    write_trace(tmp_path / "c.numascape", *convert_samples(recording([*EVENTS[:3], *called])))
+    trace = Trace.read(tmp_path / "c.numascape")
+    # Without a name and a file, a function that nobody calls looks like unknown callers.
+    unnamed = [(-1, ""), (0, ""), (1, "")]
+    kernel = (-1, "the kernel, in a system call")
+    assert trace.call_paths.select("caller", "function").rows() == [*unnamed, kernel]
+    by_path = trace.path_accesses.select("page", "path", "reads", "writes").sort("page", "path")
+    assert by_path.group_by("page", "path", maintain_order=True).sum().rows() == [
+        *((0, 2, 2, 0), (3, 2, 0, 1), (3, 3, 1, 0)),
+    ]
+    assert trace.accesses.select(pl.sum("reads")).item() == 4
