@@ -16,8 +16,10 @@ from numascape.trace import Trace
 
 ROWS = 4000
 """Maximum number of rows that a report shows separately."""
+CALLS = 10_000
+"""Maximum number of calls in the paths of these rows."""
 REST = "other call paths"
-"""The path that replaces those of all rows beyond ROWS."""
+"""The path that replaces those of all other rows."""
 
 _KEYS = ["position", "phase", "path"]
 _NO_CALLER = -1
@@ -108,14 +110,28 @@ def _sums(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_rest(samples: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The samples and calls; the rows beyond ROWS have the path REST."""
-    rest = _sums(samples).slice(ROWS)
+    """The samples and calls; the rows beyond ROWS, or beyond CALLS, have the path REST."""
+    rows = _sums(samples)
+    rest = rows.slice(_fitting(calls["caller"].to_list(), rows["path"].head(ROWS).to_list()))
     if rest.is_empty():
         return samples, calls
     of_rest = pl.DataFrame([(_NO_CALLER, REST, "", 0, "")], schema=calls.schema, orient="row")
     path = pl.when(pl.col("accesses").is_not_null()).then(calls.height).otherwise(pl.col("path"))
     renamed = samples.join(rest, on=_KEYS, how="left").with_columns(path=path.cast(pl.Int64))
     return renamed.drop("accesses"), pl.concat([calls, of_rest])
+
+
+def _fitting(callers: list[int], paths: list[int]) -> int:
+    """How many of the paths have at most CALLS calls together."""
+    used: set[int] = set()
+    for fitting, path in enumerate(paths):
+        at = path
+        while at >= 0 and at not in used:
+            used.add(at)
+            at = callers[at]
+        if len(used) > CALLS:
+            return fitting
+    return len(paths)
 
 
 def _used(callers: list[int], paths: list[int]) -> tuple[list[int], Column]:
