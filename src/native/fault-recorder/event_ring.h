@@ -194,8 +194,8 @@ class Ring {
         const bool has_registers =
             (wanted_.of_clock || wanted_.stack_bytes != 0) && read_registers(at, end, registers);
         if (has_registers && wanted_.stack_bytes != 0) {
-            const CallFrame frame = innermost_frame(registers);
-            entry.callers = readers.callers.of(entry, frame, {frame.stack_pointer, stack(at, end)},
+            const uint64_t stack_pointer = innermost_frame(registers).stack_pointer;
+            entry.callers = readers.callers.of(entry, registers, {stack_pointer, stack(at, end)},
                                                is_of_kernel(sample.ip), out);
         }
         if (!wanted_.of_clock) {

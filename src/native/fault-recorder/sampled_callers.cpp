@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "call_instructions.h"
+
 namespace numascape {
 namespace {
 
@@ -18,38 +20,50 @@ constexpr CallFrameRule kByFramePointer{
 
 }  // namespace
 
-uint32_t SampledCallers::of(const FaultEntry& entry, CallFrame frame, const StackCopy& stack,
-                            bool in_kernel, std::vector<FaultEntry>& out) {
+uint32_t SampledCallers::of(const FaultEntry& entry, const SampledRegisters& registers,
+                            const StackCopy& stack, bool in_kernel, std::vector<FaultEntry>& out) {
     callers_.clear();
     if (in_kernel) {
-        callers_.push_back(frame.pc);
+        callers_.push_back(registers.pc);
     }
-    uint32_t call = walk(entry.pid, frame, stack) ? kNoCallers : kUnknownCallers;
+    uint32_t call = walk(entry.pid, registers, stack) ? kNoCallers : kUnknownCallers;
     for (size_t i = callers_.size(); i-- > 0;) {
         call = number_of(entry, {entry.pid, call, callers_[i]}, out);
     }
     return call;
 }
 
-bool SampledCallers::walk(uint32_t number, CallFrame frame, const StackCopy& stack) {
+bool SampledCallers::read_word(uint32_t number, const StackCopy& stack, uint64_t address,
+                               uint64_t& word) {
+    const uint64_t position = address - stack.start;
+    if (position < stack.bytes.size() && stack.bytes.size() - position >= sizeof word) {
+        std::memcpy(&word, stack.bytes.data() + position, sizeof word);
+        return true;
+    }
+    const auto now = memory_.number(static_cast<pid_t>(number), address, sizeof word);
+    word = now.value_or(0);
+    return now.has_value();
+}
+
+bool SampledCallers::walk(uint32_t number, const SampledRegisters& registers,
+                          const StackCopy& stack) {
     Process& process = processes_[number];
-    const auto read_word = [&](uint64_t address, uint64_t& word) {
-        const uint64_t position = address - stack.start;
-        if (position < stack.bytes.size() && stack.bytes.size() - position >= sizeof word) {
-            std::memcpy(&word, stack.bytes.data() + position, sizeof word);
-            return true;
-        }
-        const auto now = memory_.number(static_cast<pid_t>(number), address, sizeof word);
-        word = now.value_or(0);
-        return now.has_value();
+    const auto read = [&](uint64_t address, uint64_t& word) {
+        return read_word(number, stack, address, word);
     };
+    CallFrame frame = innermost_frame(registers);
     // The first address is that of the next instruction, all others are those behind a call.
     uint64_t pc = frame.pc;
+    const SampledRegisters* innermost = &registers;
     while (callers_.size() < kMaxFrames) {
-        const Step step = step_to_caller(rule_at(number, process, pc), frame, read_word);
+        const CallFrameRule rule = rule_at(number, process, pc);
+        const Step step = rule.frame_address == FrameAddress::kUnknown
+                              ? guess_caller(number, process, innermost, stack, frame)
+                              : step_to_caller(rule, frame, read);
         if (step != Step::kCaller) {
             return step == Step::kOutermost;
         }
+        innermost = nullptr;
         pc = frame.pc - 1;
         if (code_at(number, process, pc) == nullptr) {
             return false;
@@ -57,6 +71,51 @@ bool SampledCallers::walk(uint32_t number, CallFrame frame, const StackCopy& sta
         callers_.push_back(pc);
     }
     return false;
+}
+
+Step SampledCallers::guess_caller(uint32_t number, Process& process,
+                                  const SampledRegisters* registers, const StackCopy& stack,
+                                  CallFrame& frame) {
+    const auto read = [&](uint64_t address, uint64_t& word) {
+        return read_word(number, stack, address, word);
+    };
+    CallFrame caller = frame;
+    if (step_to_caller(kByFramePointer, caller, read) == Step::kCaller &&
+        is_return_address(number, process, caller.pc)) {
+        frame = caller;
+        return Step::kCaller;
+    }
+    if (registers == nullptr) {
+        return Step::kUnknown;
+    }
+    std::vector<uint64_t> places;
+    for (const uint64_t value : registers->general) {
+        if (value - frame.stack_pointer < kMaxDistance && value % sizeof(uint64_t) == 0) {
+            places.push_back(value);
+        }
+    }
+    std::sort(places.begin(), places.end());
+    for (const uint64_t place : places) {
+        for (uint64_t i = 0; i < kSearched; ++i) {
+            const uint64_t at = place + i * sizeof(uint64_t);
+            uint64_t word = 0;
+            if (read(at, word) && is_return_address(number, process, word)) {
+                frame = {word, at + sizeof(uint64_t), frame.frame_pointer};
+                return Step::kCaller;
+            }
+        }
+    }
+    return Step::kUnknown;
+}
+
+bool SampledCallers::is_return_address(uint32_t number, Process& process, uint64_t address) {
+    const Code* code = code_at(number, process, address - 1);
+    if (code == nullptr || code->file == nullptr) {
+        return false;
+    }
+    const auto before =
+        memory_.number(static_cast<pid_t>(number), address - sizeof(uint64_t), sizeof(uint64_t));
+    return before && ends_call(*before);
 }
 
 CallFrameRule SampledCallers::rule_at(uint32_t number, Process& process, uint64_t pc) {
@@ -71,9 +130,6 @@ CallFrameRule SampledCallers::rule_at(uint32_t number, Process& process, uint64_
     CallFrameRule rule;
     if (code != nullptr && code->file != nullptr && code->shift != 0) {
         rule = read_call_frame_rule(code->file->frames, pc + code->shift);
-    }
-    if (rule.frame_address == FrameAddress::kUnknown) {
-        rule = kByFramePointer;
     }
     if (code != nullptr) {
         process.rules.emplace(pc, rule);

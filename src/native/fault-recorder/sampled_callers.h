@@ -15,6 +15,7 @@
 #include "code_files.h"
 #include "fault_log.h"
 #include "memory_of_processes.h"
+#include "sampled_registers.h"
 
 namespace numascape {
 
@@ -25,7 +26,9 @@ struct StackCopy {
 };
 
 // The rules are the call frame information of the program's files: code needs no frame pointers.
-// Where there is none, as in code that a program made at run time, the frame pointer is tried.
+// Where there is none, as in code that a program made at run time, the frame pointer is tried. If
+// it leads to no return address, this is searched near the stack pointer, and near other registers
+// that point up the stack: some assembly keeps the stack pointer of its caller there.
 //
 // What lies above the copy of the stack is read from the process's memory now: some milliseconds
 // later. It belongs to outer functions, which usually are still active.
@@ -33,11 +36,11 @@ class SampledCallers {
   public:
     explicit SampledCallers(MemoryOfProcesses& memory) : memory_(memory) {}
 
-    // The call of the function that is executed at `frame.pc`, as in FaultEntry::callers. Appends
-    // calls that are new. `in_kernel`: the kernel is executed for the code at `frame.pc`, which is
-    // a caller, too.
-    uint32_t of(const FaultEntry& entry, CallFrame frame, const StackCopy& stack, bool in_kernel,
-                std::vector<FaultEntry>& out);
+    // The call of the function that is executed, as in FaultEntry::callers. Appends calls that are
+    // new. `in_kernel`: the kernel is executed for the code of the registers, which is a caller,
+    // too.
+    uint32_t of(const FaultEntry& entry, const SampledRegisters& registers, const StackCopy& stack,
+                bool in_kernel, std::vector<FaultEntry>& out);
     // The process executes another program.
     void forget(uint32_t process) { processes_.erase(process); }
     // Call it before the samples of each round: new mappings are looked for once in a round.
@@ -49,6 +52,9 @@ class SampledCallers {
     static constexpr uint32_t kMaxCalls = 1 << 20;
     static constexpr size_t kMaxRules = 1 << 16;
     static constexpr unsigned kMaxShift = 8;
+    // How far up the stack a register may point, and how many words are searched from there on.
+    static constexpr uint64_t kMaxDistance = 1 << 20;
+    static constexpr uint64_t kSearched = 32;
 
     struct Code {
         uint64_t start, end;
@@ -75,8 +81,14 @@ class SampledCallers {
     const Code* code_at(uint32_t number, Process& process, uint64_t pc);
     void look(uint32_t number, Process& process);
     CallFrameRule rule_at(uint32_t number, Process& process, uint64_t pc);
+    bool is_return_address(uint32_t number, Process& process, uint64_t address);
+    bool read_word(uint32_t number, const StackCopy& stack, uint64_t address, uint64_t& word);
     // Appends to callers_, innermost first. True if the last one is the outermost function.
-    bool walk(uint32_t number, CallFrame frame, const StackCopy& stack);
+    bool walk(uint32_t number, const SampledRegisters& registers, const StackCopy& stack);
+    // A step from code without call frame information. `registers`: of the innermost code, else
+    // null.
+    Step guess_caller(uint32_t number, Process& process, const SampledRegisters* registers,
+                      const StackCopy& stack, CallFrame& frame);
     uint32_t number_of(const FaultEntry& entry, const Call& call, std::vector<FaultEntry>& out);
 
     MemoryOfProcesses& memory_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -30,9 +31,15 @@ class SampledCallersTest : public ::testing::Test {
         const auto value = [&](int number) {
             return static_cast<uint64_t>(here.uc_mcontext.gregs[number]);
         };
-        const CallFrame frame{value(REG_RIP), value(REG_RSP), value(REG_RBP)};
-        const uint32_t call = callers_.of(entry_, frame, stack_, in_kernel_, out_);
+        SampledRegisters registers{};
+        registers.pc = value(REG_RIP);
+        registers.general[4] = value(REG_RSP);
+        registers.general[5] = value(REG_RBP);
+        const uint32_t call = of(registers);
         return {call, reinterpret_cast<uint64_t>(__builtin_return_address(0)), 0};
+    }
+    uint32_t of(const SampledRegisters& registers) {
+        return callers_.of(entry_, registers, stack_, in_kernel_, out_);
     }
     // The addresses of the calls that led to `call`, innermost first.
     std::vector<uint64_t> chain(uint32_t call) const {
@@ -100,6 +107,29 @@ TEST_F(SampledCallersTest, TheCopyOfTheStackComesFirst) {
     // A return address of 0 is that of the outermost function.
     const Found found = called_by_outer();
     EXPECT_TRUE(chain(found.call).empty());
+}
+
+// Some assembly has no call frame information. Here, it has the return address of its caller on the
+// stack that another register points to.
+TEST_F(SampledCallersTest, WithoutInformationAReturnAddressIsSearched) {
+    void* code =
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const Found found = called_by_outer();
+    const auto in_code = reinterpret_cast<uint64_t>(code);
+    std::vector<uint64_t> words(64, 3);
+    words[40] = in_code + 64;  // code, but not behind a call
+    words[42] = found.inner;   // behind the call of called_by_middle
+    words[43] = found.outer;
+    SampledRegisters registers{};
+    registers.pc = in_code + 8;
+    registers.general[4] = reinterpret_cast<uint64_t>(words.data());
+    registers.general[3] = reinterpret_cast<uint64_t>(words.data() + 38);
+    const auto calls = chain(of(registers));
+    ASSERT_FALSE(calls.empty());
+    EXPECT_EQ(calls[0], found.inner - 1);
+    registers.general[3] = 0;
+    EXPECT_EQ(of(registers), kUnknownCallers);
+    munmap(code, 4096);
 }
 
 TEST_F(SampledCallersTest, TheCallersOfAnEndedProcessAreUnknown) {
