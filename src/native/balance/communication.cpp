@@ -75,14 +75,18 @@ CommunicationGraph communication_graph(const Problem& problem) {
 }
 
 NodeCosts::NodeCosts(const Problem& problem)
-    : sums_(problem.factors()),
+    : factors_(problem.factors()),
+      sums_(problem.factors()),
       one_factor_(problem.factors().between_any()),
       diagonal_(problem.factor(0, 0)),
       sent_(problem.nodes(), 0.0),
       received_(problem.nodes(), 0.0),
       costs_(problem.nodes(), 0.0),
-      is_touched_(problem.nodes(), 0) {
+      is_touched_(problem.nodes(), 0),
+      is_near_row_(problem.factors().rows(), 0),
+      all_(problem.nodes()) {
     touched_.reserve(problem.nodes());
+    std::iota(all_.begin(), all_.end(), 0U);
 }
 
 void NodeCosts::add_up() {

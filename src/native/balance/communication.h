@@ -52,16 +52,40 @@ class NodeCosts {
     // less on each of them than on any other node, and the same on all others.
     const std::vector<Node>& near() const { return touched_; }
     bool near_is_cheaper() const { return one_factor_ > diagonal_; }
+    // Calls look(nodes) for the nodes of each row of factors: the rows of neighbours first, and
+    // then those others with worthwhile(cost of the task there), which is the same on all nodes of
+    // such a row. If the factors are a matrix, this is one call with all nodes.
+    template <typename Look, typename Worthwhile>
+    void near_first(Look&& look, Worthwhile&& worthwhile);
 
   private:
     void add_up();
+    const Factors& factors_;
     FactorSums sums_;
     double one_factor_;  // between any two different nodes, with one diagonal_; < 0: several
     double diagonal_;
     std::vector<double> sent_, received_, costs_;
     std::vector<Node> touched_, nodes_of_neighbours_;
-    std::vector<std::uint8_t> is_touched_;
+    std::vector<std::uint8_t> is_touched_, is_near_row_;
+    std::vector<Node> all_;
 };
+
+template <typename Look, typename Worthwhile>
+void NodeCosts::near_first(Look&& look, Worthwhile&& worthwhile) {
+    if (factors_.is_matrix()) {
+        look(std::span<const Node>(all_));
+        return;
+    }
+    for (std::uint32_t row : sums_.near_rows()) {
+        is_near_row_[row] = 1;
+        look(factors_.nodes_of_row(row));
+    }
+    const std::vector<double>& cost = sums_.cost_of_row();
+    for (std::uint32_t row = 0; row < factors_.rows(); ++row) {
+        if (!is_near_row_[row] && worthwhile(cost[row])) look(factors_.nodes_of_row(row));
+    }
+    for (std::uint32_t row : sums_.near_rows()) is_near_row_[row] = 0;
+}
 
 template <typename NodeOf>
 const std::vector<double>& NodeCosts::of(const CommunicationGraph& graph, Task t,

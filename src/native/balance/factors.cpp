@@ -86,16 +86,19 @@ void Factors::check() const {
 }
 
 void Factors::collect_members() {
-    if (levels() == 0) return;
-    first_member_.assign(levels() * nodes_ + 1, 0);
-    for (std::size_t level = 0; level < levels(); ++level) {
-        for (Node n = 0; n < nodes_; ++n) ++first_member_[level * nodes_ + group(level, n) + 1];
+    if (is_matrix()) return;
+    const auto place = [&](std::size_t level, Node n) {
+        return level * nodes_ + (level < levels() ? group(level, n) : row(n));
+    };
+    first_member_.assign(levels() * nodes_ + rows_ + 1, 0);
+    for (std::size_t level = 0; level <= levels(); ++level) {
+        for (Node n = 0; n < nodes_; ++n) ++first_member_[place(level, n) + 1];
     }
     for (std::size_t i = 1; i < first_member_.size(); ++i) first_member_[i] += first_member_[i - 1];
-    members_.resize(levels() * nodes_);
+    members_.resize((levels() + 1) * nodes_);
     std::vector<std::size_t> next(first_member_.begin(), first_member_.end() - 1);
-    for (std::size_t level = 0; level < levels(); ++level) {
-        for (Node n = 0; n < nodes_; ++n) members_[next[level * nodes_ + group(level, n)]++] = n;
+    for (std::size_t level = 0; level <= levels(); ++level) {
+        for (Node n = 0; n < nodes_; ++n) members_[next[place(level, n)]++] = n;
     }
 }
 

@@ -66,8 +66,9 @@ class Factors {
     std::span<const double> transposed() const {
         return symmetric_ ? arrays_.matrix : std::span<const double>(transposed_);
     }
-    // The nodes of a group.
+    // The nodes of a group, and those of a row. Only if this is not a matrix.
     std::span<const Node> members(std::size_t level, std::uint32_t group) const;
+    std::span<const Node> nodes_of_row(std::uint32_t row) const { return members(levels(), row); }
     // A number that is the same for two nodes unless a third node is surely nearer to one of them.
     std::uint64_t neighbourhood(Node n) const;
 
@@ -79,7 +80,7 @@ class Factors {
     std::size_t nodes_ = 0, rows_ = 0;
     bool symmetric_ = true;
     std::vector<double> transposed_;  // empty if the matrix is symmetric
-    // The members of all groups, level by level, and where those of each group begin.
+    // The members of all groups, level by level, then those of rows; where those of each begin.
     std::vector<Node> members_;
     std::vector<std::size_t> first_member_;
 };
@@ -94,6 +95,11 @@ class FactorSums {
     // received[m] * factor(m, n).
     void add_up(std::span<const Node> touched, const std::vector<double>& sent,
                 const std::vector<double>& received, std::vector<double>& costs);
+
+    // Of the last call, if the factors are not a matrix: the rows of the touched nodes, and what
+    // the messages cost on each node of another row.
+    std::span<const std::uint32_t> near_rows() const { return rows_; }
+    const std::vector<double>& cost_of_row() const { return of_row_; }
 
   private:
     void add_rows(std::span<const std::uint32_t> rows, const std::vector<double>& sent,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -111,7 +112,16 @@ class HillClimbing {
             for (Core c = 0; c < problem_.cores() && found.change == INFINITY; ++c) consider(c);
             return found;
         }
-        for (Core c = 0; c < problem_.cores(); ++c) consider(c);
+        consider(level_.home[t]);
+        // What a move to another core than the home costs.
+        const double away = state_.at_home(t) ? state_.price(t) : 0.0;
+        const auto look = [&](std::span<const Node> nodes) {
+            for (Node n : nodes) {
+                for (Core c : problem_.cores_of(n)) consider(c);
+            }
+        };
+        costs_.near_first(look,
+                          [&](double cost) { return weight * cost - stay + away <= found.change; });
         return found;
     }
 

@@ -2,6 +2,7 @@
 #include "refinement.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -48,22 +49,33 @@ class Refinement {
         const double weight = state_.goal().communication_weight;
         const double stay = weight * costs[own];
         Place found{here, escape ? INFINITY : 0.0};
-        const auto consider = [&](Core c) {
+        // Of equally cheap places, the one with the lowest rank wins, so the order of the calls has
+        // no effect. The present place has the lowest, then comes the home.
+        std::int64_t lowest = -2;
+        const auto consider = [&](Core c, std::int64_t rank) {
             const double change =
                 weight * costs[problem_.node(c)] - stay + state_.price_change(t, c);
-            if (change < found.change && allowed(t, c, escape)) found = {c, change};
+            const bool better = change < found.change || (change == found.change && rank < lowest);
+            if (better && allowed(t, c, escape)) found = {c, change}, lowest = rank;
         };
-        const auto consider_node = [&](Node n) {
-            if (!problem_.cores_of(n).empty()) consider(problem_.cores_of(n)[by_node_[n].place()]);
+        const auto consider_node = [&](Node n, std::int64_t rank) {
+            if (problem_.cores_of(n).empty()) return;
+            consider(problem_.cores_of(n)[by_node_[n].place()], rank);
         };
-        if (here != level_.home[t]) consider(level_.home[t]);
+        if (here != level_.home[t]) consider(level_.home[t], -1);
         if (costs_.near_is_cheaper() && weight > 0.0) {
-            consider_node(own);
-            for (Node n : costs_.near()) consider_node(n);
+            std::int64_t rank = 0;
+            consider_node(own, rank);
+            for (Node n : costs_.near()) consider_node(n, ++rank);
             // No other node costs less than these or the present one.
             if (!escape || found.change < INFINITY) return found;
         }
-        for (Node n = 0; n < problem_.nodes(); ++n) consider_node(n);
+        const double away = state_.at_home(t) ? state_.price(t) : 0.0;
+        const auto look = [&](std::span<const Node> nodes) {
+            for (Node n : nodes) consider_node(n, std::int64_t(n));
+        };
+        costs_.near_first(look,
+                          [&](double cost) { return weight * cost - stay + away <= found.change; });
         return found;
     }
 
