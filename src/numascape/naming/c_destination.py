@@ -44,7 +44,7 @@ from numascape.naming.destination import (
     without_subscripts,
 )
 from numascape.naming.frames import base_name
-from numascape.naming.sources import Source, text
+from numascape.naming.sources import Source, ancestors, text
 
 _STATUS_NAME = re.compile(
     r"(i?err(or|no|code)?|e|ret(val)?|rc|rv|status|stat|ok|success|result)$", re.I
@@ -80,7 +80,35 @@ def find_destination(
         return None if _called_last(call, wanted) else _argument(call, function, wanted)
     if wanted.member:
         return None if _called_last(call, wanted) else _object(call, function, wanted)
+    made = _made_from_text(call) if wanted.callee == "basic_string" else ""
+    if made:
+        return Destination(DestinationKind.VARIABLE, tidy(made) + "()")
     return _value(call, function, wanted.suffix)
+
+
+def _made_from_text(call: Node) -> str:
+    """The class of which the call makes an object from several arguments, among them a text.
+
+    A string is then made for the constructor. Empty if the object itself may be a string.
+    """
+    for node in (call, *ancestors(call)):
+        if node.type == "new_expression":
+            made, arguments = node, node.child_by_field_name("arguments")
+        elif node.type == "init_declarator" and node.parent is not None:
+            made, arguments = node.parent, node.child_by_field_name("value")
+        elif node.type in ("compound_statement", "translation_unit", "call_expression"):
+            return ""
+        else:
+            continue
+        kind = made.child_by_field_name("type")
+        if arguments is None or arguments.type not in ("argument_list", "initializer_list"):
+            return ""
+        given = arguments.named_children
+        has_text = any(one.type == "string_literal" for one in given)
+        if kind is None or len(given) < 2 or not has_text:
+            return ""
+        return "" if re.search("string", text(kind), re.I) else text(kind)
+    return ""
 
 
 def _called_last(call: Node, wanted: DestinationQuery) -> bool:
