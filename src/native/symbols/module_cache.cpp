@@ -19,7 +19,9 @@ namespace {
 constexpr char kMagic[8] = {'N', 'U', 'M', 'A', 'S', 'Y', 'M', '2'};
 // A file of this size has a million frames; a larger one would take long to read.
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
-// The file is written again only if new addresses are at least 1/16 of the known ones.
+// A file with more addresses than this is written again only if the new ones are at least 1/16 of
+// the known ones. To write fewer takes less time than to read debug information for one address.
+constexpr std::size_t kFewAddresses = std::size_t{1} << 14;
 constexpr std::size_t kNewShare = 16;
 
 // FNV-1a over words of 8 bytes; it detects damage, not intent: see may_trust.
@@ -221,7 +223,8 @@ void ModuleCache::set_globals(std::vector<Global> globals) {
 
 void ModuleCache::save() const {
     const std::size_t added = ranges_.size() - known_;
-    if (!has_new_globals_ && (added == 0 || added < known_ / kNewShare)) return;
+    const std::size_t least = known_ > kFewAddresses ? known_ / kNewShare : 1;
+    if (!has_new_globals_ && (added == 0 || added < least)) return;
     const std::vector<std::byte> bytes = encode();
     if (bytes.size() <= kLargestFile) write_beside_and_rename(path_, bytes);
 }

@@ -151,30 +151,36 @@ class _Variables:
         between variables is not in use.
         """
         used = _used_parts(lines, first, last)
-        every = sum(end - start for start, end in used)
         begin = bisect_right(self._ends, page + first)
         end = bisect_left(self._starts, page + last + 1)
-        near = dict(zip(self._starts[begin:end], self._sizes[begin:end], strict=True))
+        inside: dict[int, dict[int, int]] = {}
+        for address, size in zip(self._starts[begin:end], self._sizes[begin:end], strict=True):
+            low, high = max(address - page, first), min(address + size - page, last + 1)
+            for line in range(low // LINE_BYTES, (high - 1) // LINE_BYTES + 1):
+                if line in used:
+                    start, to = used[line]
+                    common = min(high, to) - max(low, start)
+                    inside.setdefault(line, {})[address] = common
+        every = sum(to - start for start, to in used.values())
         found: dict[int | None, float] = {}
-        for start, to in used:
-            inside = {
-                address: min(address + size - page, to) - max(address - page, start)
-                for address, size in near.items()
-            }
-            covered = {address: common for address, common in inside.items() if common > 0}
-            whole = sum(covered.values())
-            for address, common in covered.items() or [(None, 1)]:
-                part = (to - start) * common / (whole or 1)
-                found[address] = found.get(address, 0.0) + part
-        for address, bytes_used in found.items():
-            yield address, bytes_used / every
+        for line, (start, to) in used.items():
+            part = (to - start) / every
+            covered = inside.get(line)
+            if covered is None:
+                found[None] = found.get(None, 0.0) + part
+                continue
+            part /= sum(covered.values())
+            for address, common in covered.items():
+                found[address] = found.get(address, 0.0) + common * part
+        yield from found.items()
 
 
-def _used_parts(lines: int, first: int, last: int) -> list[tuple[int, int]]:
+def _used_parts(lines: int, first: int, last: int) -> dict[int, tuple[int, int]]:
     """Begin and end of the used cache lines of a page, cut to the bytes from first to last."""
-    parts = []
+    parts = {}
     while lines:
-        start = ((lines & -lines).bit_length() - 1) * LINE_BYTES
-        parts.append((max(start, first), min(start + LINE_BYTES, last + 1)))
+        line = (lines & -lines).bit_length() - 1
+        start = line * LINE_BYTES
+        parts[line] = (max(start, first), min(start + LINE_BYTES, last + 1))
         lines &= lines - 1
     return parts

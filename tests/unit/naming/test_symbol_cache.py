@@ -102,6 +102,29 @@ def test_the_debug_information_is_not_read_again(library: Path, cache: Path) -> 
     assert what_is_read(library, cache) == read
 
 
+def test_one_new_address_is_kept_too(library: Path, cache: Path) -> None:
+    """Otherwise the debug information would be read for it in each recording."""
+    module = Module(str(library), _LOADED, _LOADED + (1 << 20), _LOADED)
+    work = _LOADED + _address_of_work(library)
+    new = work + 20
+
+    def lines_at(pcs: list[int]) -> list[tuple[str, int]]:
+        symbols = Symbols([module], str(cache))
+        symbols.globals()
+        found = [(frame.function, frame.line) for pc in pcs for frame in symbols.frames(pc)]
+        symbols.save()
+        return found
+
+    lines_at([pc for pc in range(work, work + 48) if pc != new])
+    read = lines_at([new])
+    assert all(line > 0 for _, line in read)
+    debug = library.with_suffix(".so.debug")
+    times = debug.stat()
+    debug.write_bytes(bytes(times.st_size))
+    os.utime(debug, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert lines_at([new]) == read
+
+
 def test_other_debug_information_is_read_although_the_build_id_is_the_same(
     library: Path, cache: Path
 ) -> None:
