@@ -65,6 +65,30 @@ def test_an_access_counts_on_each_page_that_it_lies_on(
     assert counted == {0: (first, 0), 1: (second, 0)}
 
 
+# The accesses of each group, as in page_ends.c: distance, bytes, reads and writes.
+GROUPS = {
+    3: [(0, 1, 1, 0), (1, 2, 0, 1)],
+    17: [(0, 8, 1, 0), (16, 1, 0, 1)],
+    200: [(16, 8, 1, 0), (0, 4, 1, 0), (99, 2, 1, 1), (192, 8, 0, 1), (8, 8, 1, 0)],
+}
+
+
+@pytest.mark.parametrize("span", GROUPS)
+@pytest.mark.parametrize("options", [{}, {"traffic": True}], ids=str)
+def test_accesses_that_are_counted_together_count_on_their_own_pages(
+    record: Any, span: int, options: dict[str, bool]
+) -> None:
+    pages = {0: [0, 0], 1: [0, 0]}
+    for start in range(PAGE - span - 24, PAGE + 8):
+        for distance, size, reads, writes in GROUPS[span]:
+            first = start + distance
+            for page in range(first // PAGE, (first + size - 1) // PAGE + 1):
+                pages[page][0] += reads
+                pages[page][1] += writes
+    expected = {page: (reads, writes) for page, (reads, writes) in pages.items()}
+    assert record("page_ends", **options).pages(f"group_of_{span}") == expected
+
+
 def test_untouched_array_has_no_accesses(strides: Any) -> None:
     assert strides.pages("untouched") == {}
 
