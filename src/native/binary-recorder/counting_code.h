@@ -12,6 +12,16 @@ namespace numascape {
 // Says when `span` bytes may lie on two pages.
 enum class PageCrossing { kNever, kWhenUnaligned, kByAddress };
 
+// For kByAddress. `a` holds the address plus the margin, a power of two that is not below
+// `span` - 1: one test shows that `a` and all bytes are on one page. For the few others, jumps to
+// `second_look`, behind the counting code.
+int crossing_margin(int64_t span);
+void insert_margin_check(const Emitter& emit, int margin, reg_id_t a, instr_t* second_look);
+// Gives `a` the address. Jumps to `leave`, carry clear, if the bytes lie on two pages; otherwise to
+// `counted`.
+void insert_exact_look(const Emitter& emit, int span, int margin, reg_id_t a, instr_t* counted,
+                       instr_t* leave);
+
 // Jumps to `leave`, carry clear, if `span` bytes at the address in `a` lie on two pages. With a
 // `unit` that is smaller than a page: if they lie on two units. Overwrites `b`.
 void insert_page_crossing_check(const Emitter& emit, int span, reg_id_t a, reg_id_t b,

@@ -46,9 +46,13 @@ struct BlockScratch {
     uint32_t head;      // the same until the block is counted, at its first place; then kNoBlock
 };
 
-// Chooses from the registers that the block does not use. `flags`: some place must save the flags,
-// which needs the accumulator.
-BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags);
+// What some place of the block needs, besides an address and the table.
+struct BlockNeeds {
+    bool flags;  // must be saved, which needs the accumulator
+    bool second;
+};
+// Chooses from the registers that the block does not use.
+BlockScratch choose_block_scratch(const BlockPlan& plan, const BlockNeeds& needs);
 
 // One place's registers. Use: construct, take(), save_flags(), ..., restore().
 class PlaceScratch {

@@ -18,6 +18,41 @@ void insert_page_crossing_check(const Emitter& emit, int span, reg_id_t a, reg_i
     emit.add(INSTR_CREATE_jcc(dc, OP_jnz, emit.label(leave)));
 }
 
+int crossing_margin(int64_t span) {
+    int margin = 1;
+    while (margin < span - 1) {
+        margin *= 2;
+    }
+    return margin;
+}
+
+void insert_margin_check(const Emitter& emit, int margin, reg_id_t a, instr_t* second_look) {
+    void* dc = emit.drcontext;
+    emit.add(INSTR_CREATE_test(dc, emit.reg32(a),
+                               OPND_CREATE_INT32(static_cast<int>(kPageBytes) - margin)));
+    emit.add(INSTR_CREATE_jcc(dc, OP_jz, emit.label(second_look)));
+}
+
+void insert_exact_look(const Emitter& emit, int span, int margin, reg_id_t a, instr_t* counted,
+                       instr_t* leave) {
+    void* dc = emit.drcontext;
+    const opnd_t kept = thread_slot(dc, ThreadSlot::kArgument);
+    const auto move = [&](int distance) {
+        emit.add(INSTR_CREATE_lea(dc, emit.reg(a),
+                                  opnd_create_base_disp(a, DR_REG_NULL, 0, distance, OPSZ_lea)));
+    };
+    move(-margin);
+    emit.add(INSTR_CREATE_mov_st(dc, kept, emit.reg(a)));
+    // The last byte is on the next page if it is one of the first span - 1 bytes of a page.
+    move(span - 1);
+    emit.add(INSTR_CREATE_and(dc, emit.reg32(a), OPND_CREATE_INT32(kPageBytes - 1)));
+    emit.add(INSTR_CREATE_cmp(dc, emit.reg32(a), OPND_CREATE_INT32(span - 1)));
+    emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(a), kept));
+    emit.add(INSTR_CREATE_jcc(dc, OP_jnb, emit.label(counted)));
+    emit.add(INSTR_CREATE_test(dc, emit.reg32(a), emit.reg32(a)));  // clears the carry flag
+    emit.add(INSTR_CREATE_jmp(dc, emit.label(leave)));
+}
+
 void insert_alignment_check(const Emitter& emit, int bytes, reg_id_t a, instr_t* second_look) {
     emit.add(INSTR_CREATE_test(emit.drcontext, Emitter::reg8(a), OPND_CREATE_INT8(bytes - 1)));
     emit.add(INSTR_CREATE_jcc(emit.drcontext, OP_jnz, emit.label(second_look)));

@@ -2,11 +2,11 @@
 //
 // Inserts the counting code. For a group of accesses that lies in one page:
 //
-//     lea   a, [lowest address]
-//     lea   b, [a + span - 1]        only if the group may cross a page boundary; for 2, 4 or 8
-//     xor   b, a                     bytes only `test a, size - 1`, and a jump to a second test
-//     test  b, 0x1000                behind this code (insert_second_look)
-//     jnz   slow_paths              (carry clear: count each access by itself)
+//     lea   a, [lowest address + margin]
+//     test  a, 4096 - margin         only if the group may cross a page boundary; for 2, 4 or 8
+//     jz    exact look               bytes, there is no margin, and the test is `a, size - 1`.
+//                                    Behind this code, another test jumps to slow_paths (carry
+//                                    clear: count the accesses to each page)
 //     shr   a, 8                     a = counter offset: 16 bytes per page of the 2^40 window,
 //     and   a32, -16                 cut to 32 bits by the 32-bit operation
 //     sub   qword [table + a], reads
@@ -110,24 +110,43 @@ PageCrossing page_crossing_of(const AccessGroup& group) {
     return power_of_two && span <= 8 ? PageCrossing::kWhenUnaligned : PageCrossing::kByAddress;
 }
 
-void insert_group_address(const Emitter& emit, const AccessGroup& group, reg_id_t a, reg_id_t b) {
+void insert_distance(const Emitter& emit, reg_id_t a, int distance) {
+    emit.add(INSTR_CREATE_lea(emit.drcontext, emit.reg(a),
+                              opnd_create_base_disp(a, DR_REG_NULL, 0, distance, OPSZ_lea)));
+}
+
+// `a` = the group's lowest address + `margin`.
+void insert_group_address(const Emitter& emit, const AccessGroup& group, int margin, reg_id_t a,
+                          reg_id_t b) {
     if (in_one_page(group)) {
         const uint64_t counter = uint64_t{window_page(static_cast<uint64_t>(group.low))} * 16;
         emit.add(INSTR_CREATE_mov_imm(emit.drcontext, emit.reg32(a),
                                       OPND_CREATE_INT32(static_cast<int>(counter))));
     } else if (group.is_static) {
-        instrlist_insert_mov_immed_ptrsz(emit.drcontext, static_cast<ptr_int_t>(group.low),
+        instrlist_insert_mov_immed_ptrsz(emit.drcontext, static_cast<ptr_int_t>(group.low) + margin,
                                          emit.reg(a), emit.block, emit.where, nullptr, nullptr);
     } else if (group.plain) {
         const opnd_t op = group.operand;
-        const auto moved = static_cast<int>(group.low - group.first_offset);
+        const int64_t low = opnd_get_disp(op) + group.low - group.first_offset;
+        const bool fits = low + margin == static_cast<int32_t>(low + margin);
         emit.add(INSTR_CREATE_lea(
             emit.drcontext, emit.reg(a),
             opnd_create_base_disp(opnd_get_base(op), opnd_get_index(op), opnd_get_scale(op),
-                                  opnd_get_disp(op) + moved, OPSZ_lea)));
+                                  static_cast<int>(fits ? low + margin : low), OPSZ_lea)));
+        if (!fits) {
+            insert_distance(emit, a, margin);
+        }
     } else {
         insert_address_of(emit, group.operand, a, b);
+        if (margin != 0) {
+            insert_distance(emit, a, margin);
+        }
     }
+}
+
+// Whether the address of the group is computed in two registers.
+bool needs_second(const AccessGroup& group) {
+    return !group.plain && !group.is_static;
 }
 
 void insert_leaving(const Emitter& emit, const GroupInfo* info, reg_id_t table, reg_id_t a,
@@ -145,10 +164,12 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     const PageCrossing page_crossing = page_crossing_of(group);
     PlaceScratch scratch(emit, block.scratch, group.dead_registers, registers_of(group.operand));
     const reg_id_t a = scratch.take(Role::kAddress);
-    const bool second =
-        page_crossing == PageCrossing::kByAddress || (!group.plain && !group.is_static);
-    const reg_id_t b = second ? scratch.take(Role::kSecond) : reg_id_t{DR_REG_NULL};
-    insert_group_address(emit, group, a, b);
+    const reg_id_t b = needs_second(group) ? scratch.take(Role::kSecond) : reg_id_t{DR_REG_NULL};
+    const auto span = static_cast<int>(group.high - group.low);
+    // The probes of lines need the address itself, and use the second register anyway.
+    const bool with_margin = page_crossing == PageCrossing::kByAddress && !traffic();
+    const int margin = with_margin ? crossing_margin(span) : 0;
+    insert_group_address(emit, group, margin, a, b);
     const reg_id_t table = scratch.take_table();
     if (traffic()) {
         scratch.take(Role::kSecond);
@@ -159,12 +180,13 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
     instr_t* second_look = INSTR_CREATE_label(dc);
     instr_t* one_page = INSTR_CREATE_label(dc);
     instr_t* done = INSTR_CREATE_label(dc);
-    const auto span = static_cast<int>(group.high - group.low);
     if (traffic()) {
         insert_group_probes(emit, scratch, block.plan, group, info, a);
     }
-    if (page_crossing == PageCrossing::kByAddress) {
-        insert_page_crossing_check(emit, span, a, b, leave);
+    if (with_margin) {
+        insert_margin_check(emit, margin, a, second_look);
+    } else if (page_crossing == PageCrossing::kByAddress) {
+        insert_page_crossing_check(emit, span, a, scratch.take(Role::kSecond), leave);
     } else if (page_crossing == PageCrossing::kWhenUnaligned) {
         insert_alignment_check(emit, span, a, second_look);
     }
@@ -189,6 +211,8 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
         // second one.
         const int unit = static_cast<int>(traffic() ? line_bytes() : kPageBytes);
         insert_second_look(emit, span, unit, a, one_page, leave);
+    } else if (with_margin) {
+        insert_exact_look(emit, span, margin, a, one_page, leave);
     }
     emit.add(done);
     scratch.restore(last);
@@ -233,13 +257,14 @@ dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
     return DR_EMIT_DEFAULT;
 }
 
-bool any_flags_needed(const BlockPlan& plan) {
+// The roles besides address and table that places of the block need.
+BlockNeeds needs_of(const BlockPlan& plan) {
+    BlockNeeds needs{false, plan.specials != 0 || traffic()};
     for (uint32_t i = 0; i < plan.groups; ++i) {
-        if (!plan.group[i].dead_registers.flags_dead) {
-            return true;
-        }
+        needs.flags |= !plan.group[i].dead_registers.flags_dead;
+        needs.second |= needs_second(plan.group[i]);
     }
-    return false;
+    return needs;
 }
 
 dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bool,
@@ -260,7 +285,7 @@ dr_emit_flags_t analyse(void* drcontext, void* tag, instrlist_t* block, bool, bo
         state->plan.groups = state->plan.specials = 0;  // our own code
         state->plan.head = {};
     }
-    state->scratch = choose_block_scratch(state->plan, any_flags_needed(state->plan));
+    state->scratch = choose_block_scratch(state->plan, needs_of(state->plan));
     state->scratch.number =
         options.source_lines ? number_block(drcontext, tag, state->plan) : kNoBlock;
     state->scratch.head = state->scratch.number;

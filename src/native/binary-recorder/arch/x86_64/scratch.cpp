@@ -165,19 +165,19 @@ ThreadSlot spill_slot(Role role) {
     return static_cast<ThreadSlot>(static_cast<unsigned>(ThreadSlot::kSpilled) + index(role));
 }
 
-BlockScratch choose_block_scratch(const BlockPlan& plan, bool flags) {
+BlockScratch choose_block_scratch(const BlockPlan& plan, const BlockNeeds& needs) {
     BlockScratch scratch{};
     scratch.number = scratch.head = kNoBlock;
     if (plan.groups + plan.specials == 0) {
         return scratch;
     }
     RegisterSet free = ~plan.used & 0xffff;
-    if (flags && (free & kAccumulatorBit) != 0) {
+    if (needs.flags && (free & kAccumulatorBit) != 0) {
         scratch.reg[index(Role::kFlags)] = DR_REG_RAX;
     }
     free &= ~kAccumulatorBit;
     for (const Role role : {Role::kAddress, Role::kTable, Role::kSecond, Role::kLine}) {
-        if (role == Role::kLine && !traffic()) {
+        if ((role == Role::kLine && !traffic()) || (role == Role::kSecond && !needs.second)) {
             continue;
         }
         const reg_id_t reg = pick(free);
