@@ -32,6 +32,7 @@ struct GroupInfo {
     PlaceInfo place;
     GroupAddress address;
     uint16_t accesses;
+    uint16_t sums;  // behind the accesses, see group_sums.h
     GroupAccess access[1];
 };
 

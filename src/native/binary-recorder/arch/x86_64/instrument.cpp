@@ -21,6 +21,7 @@
 #include "drmgr.h"
 #include "drutil.h"
 #include "frame_changes.h"
+#include "group_sums.h"
 #include "phases.h"
 #include "recorder.h"
 #include "scratch.h"
@@ -38,8 +39,9 @@ struct Block {
     BlockPlan plan;
     BlockScratch scratch;
     WorkUnit unit;
-    GroupInfo info;  // of the current group; its further accesses follow in `more`
+    GroupInfo info;  // of the current group; its further accesses follow in `more`, and its sums
     GroupAccess more[BlockPlan::kMaxAccesses];
+    PageSums sums[kMaxSums];
 };
 
 ThreadMemory plans(sizeof(Block));
@@ -79,7 +81,9 @@ GroupAddress address_of(const AccessGroup& group) {
 const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t site) {
     const BlockPlan& plan = block.plan;
     const uint32_t count = group.reads + group.writes;
-    const size_t bytes = sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess);
+    const auto span = static_cast<uint64_t>(group.high - group.low);
+    const size_t bytes = sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess) +
+                         kept_sums(count, span) * sizeof(PageSums);
     GroupInfo* info = &block.info;
     memset(static_cast<void*>(info), 0, bytes);
     info->place.pc = plan.access[group.first_access].pc;
@@ -94,6 +98,7 @@ const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t
         described.bytes = static_cast<uint16_t>(access.bytes);
         described.write = access.write;
     }
+    keep_sums(*info, span);
     return static_cast<const GroupInfo*>(keep_value(info, bytes));
 }
 

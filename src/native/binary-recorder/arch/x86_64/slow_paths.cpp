@@ -5,6 +5,7 @@
 // not be saved.
 #include "block_heads.h"
 #include "dr_api.h"
+#include "group_sums.h"
 #include "os.h"
 #include "phases.h"
 #include "recorder.h"
@@ -65,50 +66,18 @@ void touch_masked(uint64_t offset, const void* info, ThreadRecorder* recorder, c
           table, {});
 }
 
-// A group lies on two pages at most: whether an access is on the first or the second of them, which
-// begins `boundary` bytes behind the group's lowest address.
-bool on_first(const GroupAccess& access, uint64_t boundary) {
-    return access.offset < boundary;
-}
-bool on_second(const GroupAccess& access, uint64_t boundary) {
-    return uint64_t{access.offset} + access.bytes > boundary;
-}
-
-// Counts the accesses of the group that are on this page, `at`.
-void count_page(ThreadRecorder& recorder, const GroupInfo& group, uint64_t at,
-                bool (*on_page)(const GroupAccess&, uint64_t), uint64_t boundary, uint64_t reads,
-                uint64_t writes) {
-    if (reads + writes == 0) {
-        return;
-    }
-    const GroupAccess* first = group.access;
-    while (!on_page(*first, boundary)) {
-        ++first;
-    }
-    shard.count(recorder, at, 1, reads, writes, first->pc);
-}
-
 // An access to both pages of a group counts on both.
 void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
                  const void*) {
     const auto* group = static_cast<const GroupInfo*>(info);
     const uint64_t boundary = kPageBytes - low % kPageBytes;
-    uint64_t all[2] = {0, 0};  // reads and writes
-    uint64_t writes[2] = {0, 0};
-    for (unsigned i = 0; i < group->accesses; ++i) {
-        // Without branches, because the processor cannot predict where the boundary is.
-        const GroupAccess& access = group->access[i];
-        const uint64_t first = on_first(access, boundary) ? 1 : 0;
-        const uint64_t second = on_second(access, boundary) ? 1 : 0;
-        const uint64_t write = access.write ? 1 : 0;
-        all[0] += first;
-        all[1] += second;
-        writes[0] += first & write;
-        writes[1] += second & write;
+    const PageSums sums = page_sums(*group, boundary);
+    for (unsigned page = 0; page < 2; ++page) {
+        if (sums.reads[page] + sums.writes[page] != 0) {
+            shard.count(*recorder, low + page * boundary, 1, sums.reads[page], sums.writes[page],
+                        group->access[sums.first[page]].pc);
+        }
     }
-    count_page(*recorder, *group, low, on_first, boundary, all[0] - writes[0], writes[0]);
-    count_page(*recorder, *group, low + boundary, on_second, boundary, all[1] - writes[1],
-               writes[1]);
     if (recorder->cache != nullptr) {
         for (unsigned i = 0; i < group->accesses; ++i) {
             const GroupAccess& access = group->access[i];
