@@ -23,7 +23,7 @@ from numascape.live.notes import notes_of
 from numascape.live.positions import PlacedBytes, placed_bytes
 from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import Snapshot
-from numascape.live.strips import strip_of
+from numascape.live.strips import node_strip
 from numascape.live.structures import ProcessOnNode, Structure, node_uses, structures_of
 from numascape.live.together import JointStructure, ProcessSums, Together, together
 from numascape.quantities import bytes_text, counted
@@ -153,7 +153,7 @@ def _row(item: Structure, placed: PlacedBytes | None = None, processes: str = ""
         item.resident,
         item.nodes,
         item.page_sizes,
-        strip_text(strip_of(placed)) if placed else "",
+        strip_text(node_strip(placed)) if placed else "",
         ", ".join(sorted(item.policies)),
         processes,
     )

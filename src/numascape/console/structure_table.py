@@ -138,7 +138,7 @@ def _size_name(size: int) -> str:
 
 
 def strip_text(strip: Sequence[int]) -> str:
-    """A symbol for each position of a strip (strip_of): the number of the node.
+    """A symbol for each position of a strip (node_strip): the number of the node.
 
     `*`: several nodes. `·`: nothing is in memory. `?`: the node is unknown.
     """

@@ -18,7 +18,7 @@ NOTHING: Final = -3
 _DOMINATES: Final = 0.75
 
 
-def strip_of(placed: PlacedBytes) -> list[int]:
+def node_strip(placed: PlacedBytes) -> list[int]:
     """For each position, the node that dominates there, or UNKNOWN, SEVERAL or NOTHING."""
     by_node = bytes_by_position(placed, POSITIONS)
     strip = []

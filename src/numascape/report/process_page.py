@@ -18,7 +18,7 @@ from numascape.live.notes import notes_of
 from numascape.live.positions import PlacedBytes, bytes_by_position, placed_bytes
 from numascape.live.shared_files import FileKey, SharedFile
 from numascape.live.snapshot import Snapshot
-from numascape.live.strips import strip_of
+from numascape.live.strips import node_strip
 from numascape.live.structures import (
     ProcessOnNode,
     Structure,
@@ -38,7 +38,7 @@ ROWS: Final = (2000, 500, 100, 20)
 """Numbers of structures and of threads of a process to try until the page fits."""
 _LONGEST_NAME: Final = 400
 _POSITIONS: Final = 32
-Files = Mapping[FileKey, SharedFile]
+Files = dict[FileKey, SharedFile]
 
 
 def render_processes(
@@ -53,7 +53,7 @@ def render_processes(
     first = snapshots[0].target
     others = f" and {len(snapshots) - 1} more" if len(snapshots) > 1 else ""
     title = html.escape(short_printable(f"Memory of {first.name} ({first.pid}){others}", 200))
-    found = together(snapshots, dict(files), in_detail)
+    found = together(snapshots, files, in_detail)
     for rows in ROWS:
         page = filled(template, title, encode_text(processes_data(found, in_detail, rows)), {})
         if len(page) <= SIZE:
@@ -175,7 +175,7 @@ def _structure(
         "swapped": item.swapped,
         "nodes": [item.nodes.get(node, 0) for node in numbers],
         "policy": _name(", ".join(sorted(item.policies))),
-        "strip": strip_of(placed),
+        "strip": node_strip(placed),
         "positions": _positions(placed, numbers),
     }
 

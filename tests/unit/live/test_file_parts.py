@@ -14,7 +14,7 @@ from numascape.live.mappings import Mapping
 from numascape.live.parts import Part
 from numascape.live.positions import PartCells
 from numascape.live.snapshot import PartCount, Snapshot
-from numascape.live.strips import strip_of
+from numascape.live.strips import node_strip
 from numascape.live.structures import structures_of
 from numascape.live.targets import TargetProcess
 
@@ -64,7 +64,7 @@ def test_parts_without_pages_are_left_out_and_the_strip_shows_the_rest() -> None
     (file,) = structures_of(snapshot)
     (part,) = by_offset(snapshot, file)
     assert (part.offset, part.structure.name) == (4 * MIB, "data.bin [4-8 MiB]")
-    assert strip_text(strip_of(part.placed)) == "·" * 8 + "1" * 8
+    assert strip_text(node_strip(part.placed)) == "·" * 8 + "1" * 8
 
 
 def test_the_offset_of_the_mapping_counts() -> None:

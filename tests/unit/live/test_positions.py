@@ -16,7 +16,7 @@ from numascape.console.structure_table import (
 )
 from numascape.live.parts import Part
 from numascape.live.positions import PartCells, bytes_by_position, placed_bytes
-from numascape.live.strips import strip_of
+from numascape.live.strips import node_strip
 
 PAGE = 4096
 CELL = 16 * PAGE
@@ -33,7 +33,7 @@ def cells_of(*rows: tuple[int, int, int, int]) -> PartCells:
 
 
 def strip(cells: PartCells, *parts: Part) -> str:
-    return strip_text(strip_of(placed_bytes(cells, parts, range(len(parts)))))
+    return strip_text(node_strip(placed_bytes(cells, parts, range(len(parts)))))
 
 
 def test_halves_and_an_interleaved_structure_differ() -> None:
