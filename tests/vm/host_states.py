@@ -45,6 +45,10 @@ IFF_UP = 1
 GROUP = Path("/sys/fs/cgroup/limited")
 
 
+def count_nodes() -> int:
+    return len(list(Path("/sys/devices/system/node").glob("node[0-9]*")))
+
+
 def bytes_of_nodes() -> dict[int, dict[str, int]]:
     return {node.node: node_bytes(node) for node in read_state(Path("/")).nodes}
 

@@ -9,14 +9,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from vm.host_states import command
-
-# To both nodes, with the pages that other processes also map and without them.
-MOVES = 4
+from vm.host_states import command, count_nodes
 
 
 def restless(program: Path, rounds: int) -> dict[str, Any]:
-    """Move all its memory between nodes: at least MOVES times, and until its rounds are done."""
+    """Move all its memory from node to node until its rounds are done.
+
+    At least to all nodes, with the pages that other processes also map and without them.
+    """
+    nodes = count_nodes()
     running = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     output = running.stdout
@@ -26,10 +27,10 @@ def restless(program: Path, rounds: int) -> dict[str, Any]:
     reader.start()
     moved = number = 0
     errors: list[str] = []
-    while running.poll() is None and (number < MOVES or len(lines) < rounds // 100):
+    while running.poll() is None and (number < 2 * nodes or len(lines) < rounds // 100):
         Path("restless.undo").unlink(missing_ok=True)
-        words = ["--policy", f"bind:{(number + 1) % 2}", "-o", "restless.undo"]
-        words += ["--shared"] if number % 4 < 2 else []
+        words = ["--policy", f"bind:{(number + 1) % nodes}", "-o", "restless.undo"]
+        words += ["--shared"] if number % (2 * nodes) < nodes else []
         result = command("move", "--json", "--pid", str(running.pid), *words)
         if result["status"] in {0, 1}:
             moved += sum(row["bytes"] for row in json.loads(result["out"])["moved"])

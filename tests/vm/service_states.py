@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from behaviour.servers import not_as_root
-from vm.host_states import command
+from vm.host_states import command, count_nodes
 
 SOCKETS = Path("/dev/shm")
 SOURCES = Path(__file__).with_name("programs")
@@ -114,7 +114,7 @@ def moved_around(pid: int, is_enough: Callable[[], bool], *words: str) -> list[d
 
     Each node is the target at least once.
     """
-    nodes = len(list(Path("/sys/devices/system/node").glob("node[0-9]*")))
+    nodes = count_nodes()
     accounts: list[dict[str, Any]] = []
     while len(accounts) < nodes or not is_enough():
         accounts.append(moved(pid, f"bind:{(len(accounts) + 1) % nodes}", *words))
