@@ -129,8 +129,10 @@ def heaptrack(command: Sequence[str], folder: Path) -> ObservedRun:
 
 PEERS = (
     Peer("Numascape, binary", numascape_run, "structures, pages, threads, lines"),
+    Peer("Numascape, --sample 0.01", partial(numascape_run, options=["--sample", "0.01"]),
+         "the same, as estimates with errors"),
     Peer("Numascape, --traffic", partial(numascape_run, options=["--traffic"]),
-         "the same, and lines from memory"),
+         "as binary, and lines from memory"),
     Peer("Numascape, compiled", partial(numascape_run, recorder="compiled"),
          "structures, pages, threads, lines", compiled=True),
     Peer("Numascape, samples", partial(numascape_run, recorder="samples"),
