@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from integration.attaching import Attach, end, is_free, running
 from integration.conftest import Recording
 from integration.loaded_command import run_loaded
 from numascape.findings import find
@@ -118,6 +120,16 @@ def test_findings_state_the_error(record: Any) -> None:
     for finding in findings:
         (stated,) = [one for one in finding.evidence if "from bursts" in one.what]
         assert 0 < stated.value < 0.5
+
+
+def test_a_running_process_has_no_first_touches(programs: Path, attach: Attach) -> None:
+    with running(programs / "attached", "2") as process:
+        recording = attach(process.pid, "--sample", "0.2")
+        assert is_free(process.pid)
+        assert end(process) == ("right\n", 42)
+    assert recording.total("source")[0] > 0
+    assert recording.trace.first_touch.is_empty()
+    assert any("no page faults were recorded" in one for one in recording.trace.info.unseen)
 
 
 @pytest.mark.parametrize(

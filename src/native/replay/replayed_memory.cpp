@@ -65,8 +65,9 @@ void Replayer::first_touch(const RecordView& record) {
     const auto& touch = record.as<FirstTouchRecord>();
     const uint32_t page = record.header->id;
     const bool writes = (record.header->flags & kTouchWrites) != 0;
-    if (of_bursts_ && (record.header->flags & kTouchedByKernel) == 0) {
-        return;  // bursts do not see all touches; page faults do
+    // Bursts do not see all touches; page faults do. Only some of the first touches would mislead.
+    if (of_bursts_ && (!with_faults_ || (record.header->flags & kTouchedByKernel) == 0)) {
+        return;
     }
     Touch& known = touches_.at(page);
     const bool is_there = known.present && !known.forgotten;

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from numascape._native import shard as native
-from numascape.conversion.shards import Shard
+from numascape.conversion.shards import FAULTS, Shard
 from numascape.conversion.uncounted import describe_uncounted
 from numascape.quantities import share_text
 from numascape.recording.options import TASK_CLOCK
@@ -207,12 +207,11 @@ def not_seen(
             sentences += unseen_of_page_faults(samples, lost)
         else:
             sentences += unseen_of_samples(samples, lost)
-    if any(shard.header["burst_groups"] for shard in shards) and not any(
-        shard.tables["touches"].height for shard in shards
-    ):
+    of_bursts = [shard for shard in shards if shard.header["burst_groups"]]
+    if of_bursts and not any(shard.path.with_name(FAULTS).exists() for shard in of_bursts):
         sentences.append(
-            "First touches: bursts see few of them, and page faults could not be recorded. The "
-            "kernel must permit this: see `numascape record --recorder faults`."
+            "First touches: bursts see few of them, and no page faults were recorded. They are "
+            "recorded if `numascape record` starts the program, and the kernel permits it."
         )
     if recorder == "faults":
         counted = max((shard.hinting_counted for shard in shards), default=0)
