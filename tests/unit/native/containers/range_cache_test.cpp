@@ -73,6 +73,7 @@ TEST(RangeCache, KeepsOnlyWhatThePolicyPlaced) {
                                    system::page_bytes()};
     ASSERT_EQ(nodes.pages(), 13U);
     detail::range_cache& cache = detail::range_cache::of_process();
+    while (cache.take(nodes, 8).size() > 0) continue;  // what other tests left
     {
         const segmented_vector<double> touched{where.first_touched(), n};
     }
@@ -137,7 +138,9 @@ TEST(RangeCache, KeepsLittle) {
         std::vector<segmented_vector<double>> all;
         for (std::size_t i = 0; i < vectors; ++i)
             all.emplace_back(layout{block{1}}.on({0}), pages * 512, 1.0);
-        EXPECT_GE(pages_of_this_process(), before + vectors * pages);
+        // Some may be in memory that was kept before.
+        EXPECT_GE(pages_of_this_process(),
+                  before + vectors * pages - detail::range_cache::max_pages);
     }
     EXPECT_LT(pages_of_this_process(), before + vectors * pages / 2);
 }
