@@ -14,7 +14,14 @@ import typer
 from rich.console import Console
 
 from bench.measure import machine
-from bench.sampled_findings import SWEEPS, Compared, Way, compare, table_of_kinds, table_of_samples
+from bench.sampled_findings import (
+    SWEEPS,
+    Compared,
+    LightRecording,
+    compare,
+    table_of_kinds,
+    table_of_samples,
+)
 from bench.tables import ResultTable, publish
 from integration.findings.labelled import BLIND, PROGRAMS, Outcome, build, outcomes, score
 from numascape.machine import open_machine
@@ -149,7 +156,7 @@ def table_of_first_looks() -> ResultTable:
     )
 
 
-def compare_ways(ways: list[Way], result: str, traces: Path | None, write: bool) -> None:
+def compare_ways(ways: list[LightRecording], result: str, traces: Path | None, write: bool) -> None:
     """Compare the findings of recordings of less than all accesses with those of exact ones."""
     tables = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -196,10 +203,12 @@ def main(
 ) -> None:
     """Measure precision and recall of findings."""
     if share:
-        compare_ways([Way.of_share(each) for each in share], "findings-bursts", traces, write)
+        compare_ways(
+            [LightRecording.of_share(each) for each in share], "findings-bursts", traces, write
+        )
         return
     if recorder is not None:
-        ways = [Way.of_samples(recorder, each) for each in frequency or [1000, 10_000]]
+        ways = [LightRecording.of_samples(recorder, each) for each in frequency or [1000, 10_000]]
         compare_ways(ways, f"findings-{recorder}", traces, write)
         return
     done = []

@@ -33,7 +33,7 @@ console = Console(stderr=True)
 
 
 @dataclass
-class Measured:
+class Estimated:
     """The results for a program.
 
     `cases` are pairs of |error| and stated error, as shares of the exact number.
@@ -65,8 +65,8 @@ def compare(exact: Trace, sampled: Trace) -> list[tuple[float, float]]:
     return found
 
 
-def measure(program: Program, rounds: int, share: float) -> Measured:
-    measured = Measured(program)
+def measure(program: Program, rounds: int, share: float) -> Estimated:
+    measured = Estimated(program)
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         for _ in range(rounds):
             native_s = NATIVE.run(program.command()).cpu_s
@@ -90,7 +90,7 @@ def _within(cases: Sequence[tuple[float, float]]) -> list[float | None]:
     return [float(len(cases)), 100 * within / len(cases), 100 * middle]
 
 
-def table(measured: Sequence[Measured], rounds: int, share: float) -> ResultTable:
+def table(measured: Sequence[Estimated], rounds: int, share: float) -> ResultTable:
     rows: list[list[str | float | None]] = []
     medians = []
     for each in measured:

@@ -25,7 +25,7 @@ SWEEPS = 2000
 
 
 @dataclass(frozen=True)
-class Way:
+class LightRecording:
     """How programs are recorded with less than all accesses; `name` is that of a folder."""
 
     name: str
@@ -33,7 +33,7 @@ class Way:
     options: tuple[str, ...]
 
     @classmethod
-    def of_samples(cls, recorder: str, frequency: int) -> "Way":
+    def of_samples(cls, recorder: str, frequency: int) -> "LightRecording":
         """A recorder of samples."""
         return cls(
             f"{recorder}-{frequency}",
@@ -42,7 +42,7 @@ class Way:
         )
 
     @classmethod
-    def of_share(cls, share: float) -> "Way":
+    def of_share(cls, share: float) -> "LightRecording":
         """Bursts of this share of the work."""
         return cls(f"share-{share:g}", f"--sample {share:g}", ("--sample", f"{share:g}"))
 
@@ -79,7 +79,7 @@ class Compared:
         return self.exact - self.sampled - self.undecided
 
 
-def compare(programs: Path, traces: Path, folder: Path, way: Way) -> list[Compared]:
+def compare(programs: Path, traces: Path, folder: Path, way: LightRecording) -> list[Compared]:
     """Record all programs of a folder with both recorders, and compare their findings.
 
     A program that cannot be recorded in the time that a recording may take is left out, and named.
@@ -107,7 +107,7 @@ def compare(programs: Path, traces: Path, folder: Path, way: Way) -> list[Compar
         return [one for one in pool.map(compared, sources(folder)) if one is not None]
 
 
-def table_of_samples(results: Sequence[Compared], way: Way) -> ResultTable:
+def table_of_samples(results: Sequence[Compared], way: LightRecording) -> ResultTable:
     """How many findings are the same, wrong, said to be unknown, and missed, by samples."""
     rows = [
         _row(f"{low} samples or more" if low == BOUNDS[-1] else f"{low} to {high - 1} samples", own)

@@ -143,7 +143,7 @@ def test_a_process_of_another_user_is_called_so(tmp_path: Path) -> None:
         os.chown(folder, NOBODY, NOBODY)
         # The installation need not be readable for another user.
         helper = shutil.copy(installed_file("_recorder/numascape-faults"), folder)
-        for events in ([], ["1:1:0:0:0:4000003:10000003:0:0:0", "--without-faults"]):
+        for events in ([], ["1:1:0:0:0:4000003:10000003:0:0:0:0", "--without-faults"]):
             words = [helper, folder, "--pid", str(os.getpid()), "1", *events]
             result = subprocess.run(words, user=NOBODY, group=NOBODY, extra_groups=[], check=False)
             assert result.returncode == 125

@@ -182,6 +182,14 @@ FramePlaces frame_places(const std::vector<FrameRow>& rows) {
     return places;
 }
 
+nb::list path_names(const std::vector<std::string>& names) {
+    nb::list out;
+    for (const std::string& text : names) {
+        out.append(nb::bytes(text.data(), text.size()));
+    }
+    return out;
+}
+
 nb::dict read_replayed(const std::string& path, const std::vector<std::string>& parent_paths,
                        const std::string& faults_path, const std::vector<FrameRow>& frames) {
     const ShardReader shard(path);
@@ -225,11 +233,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["phases"] = phases(result.phases);
     out["switches"] = nb::cast(switches(std::move(result.switches)));
     out["hinting"] = nb::cast(hinting(std::move(result.hinting)));
-    nb::list paths;
-    for (const std::string& text : result.paths) {
-        paths.append(nb::bytes(text.data(), text.size()));
-    }
-    out["paths"] = paths;
+    out["paths"] = path_names(result.paths);
     out["call_stacks"] = call_stacks(result.call_stacks);
     out["python_stacks"] = python_stacks(result.python_stacks);
     out["python_functions"] = python_functions(result.python_functions);

@@ -148,15 +148,13 @@ def _assemble(
     first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
         order=pl.int_range(pl.len(), dtype=pl.UInt64())
     )
-    placement = renumbered(pl.concat([part.placement for part in parts])).with_columns(
-        pl.col("node").cast(pl.Int32())
-    )
+    placement = renumbered(pl.concat([part.placement for part in parts]))
     tables = {
         "structures": structures,
         "accesses": sort_by(accesses, [*PLACE, "thread", "phase"]),
         "first_touch": first_touch,
         "threads": thread_table(members, begin, session),
-        "placement": sort_by(placement, PLACE),
+        "placement": sort_by(placement.cast({"node": pl.Int32()}), PLACE),
         "source_lines": lines.clear() if counts == "first touches" else lines,
         "phases": phases.phases,
         "phase_spans": phases.spans,
@@ -167,10 +165,9 @@ def _assemble(
         "instructions": _instructions(members, phases),
         "seen_lines": seen_lines.sum_seen_lines(joined(lambda part: part.seen_lines)),
     }
-    if session.options.sample is not None:
-        tables["burst_groups"] = burst_groups(
-            renumbered(part.burst_groups) for part in parts if part.burst_groups is not None
-        )
+    of_bursts = [part.burst_groups for part in parts if part.burst_groups is not None]
+    if of_bursts:
+        tables["burst_groups"] = burst_groups(map(renumbered, of_bursts))
     if paths:
         tables["call_paths"] = paths.table()
         tables["path_accesses"] = sum_path_accesses(joined(lambda part: part.path_accesses))

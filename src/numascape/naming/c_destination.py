@@ -19,10 +19,10 @@ from numascape.naming.c_functions import (
     call_arguments,
     defined_functions,
     enclosing_function,
-    file_scope_names,
     is_transparent,
     strip,
 )
+from numascape.naming.c_members import class_of_method, member_of_object
 from numascape.naming.c_places import (
     BY_ARGUMENT,
     FollowedValue,
@@ -218,7 +218,9 @@ def _stored(place: FollowedValue, function: Function | None, suffix: str) -> Des
     if place.slot is Slot.FIELD and place.node is not None:
         initialised = text(place.node)
         fields = (
-            None if function is None else class_fields(function.node, _class_of(function) or "")
+            None
+            if function is None
+            else class_fields(function.node, class_of_method(function) or "")
         )
         if fields is not None and initialised not in fields:  # an argument for a base's constructor
             return Destination(DestinationKind.VARIABLE, tidy(initialised) + "()")
@@ -286,7 +288,7 @@ def _object(call: Node, function: Function | None, wanted: DestinationQuery) -> 
     called_for = receiver(call)
     if called_for is None or text(called_for) == "this":
         # Within a method, a call without a receiver is for the same object.
-        is_method = function is not None and _class_of(function) is not None
+        is_method = function is not None and class_of_method(function) is not None
         if not is_method:
             return None
         return Destination(DestinationKind.MEMBER, tidy(wanted.member), member=wanted.member)
@@ -336,7 +338,7 @@ def _classify(target: Node, function: Function | None, suffix: str) -> Destinati
     of_object = _of_callers_object(target, function, suffix)
     if of_object is not None:
         return of_object
-    member = _member(target, function)
+    member = member_of_object(target, function)
     if member:
         return Destination(DestinationKind.MEMBER, tidy(member + suffix), member=member + suffix)
     return Destination(DestinationKind.VARIABLE, name)
@@ -387,38 +389,3 @@ def _joined(target: Node, suffix: str) -> str:
         if target.type == "pointer_expression"
         else tidy(text(target) + suffix)
     )
-
-
-def _member(target: Node, function: Function) -> str:
-    """The member of the method's own object that `target` is (part of), or empty."""
-    root = target
-    while True:
-        inner = root.child_by_field_name("argument")
-        if inner is None or root.type not in ("field_expression", "subscript_expression"):
-            break
-        root = inner
-    if root.type == "this":
-        return re.sub(r"^this\s*->\s*", "", text(target))
-    class_name = _class_of(function)
-    is_free = root.type != "identifier" or function.declares(text(root))
-    if is_free or class_name is None:
-        return ""
-    fields = class_fields(function.node, class_name)
-    if fields is None:
-        is_field = text(root) not in file_scope_names(function.node)
-    else:
-        is_field = text(root) in fields
-    return text(target) if is_field else ""
-
-
-def _class_of(function: Function) -> str | None:
-    """The class of a method by its definition; empty for the enclosing class."""
-    qualifier = re.sub(r"<.*>", "", function.name).rpartition("::")[0]
-    if qualifier:
-        return qualifier.rpartition("::")[2].strip()
-    parent = function.node.parent
-    is_in_class = parent is not None and parent.type in (
-        "field_declaration_list",
-        "template_declaration",
-    )
-    return "" if is_in_class and class_fields(function.node, "") is not None else None
