@@ -360,5 +360,6 @@ def test_static_programs_that_it_starts_are_recorded(tmp_path: Path, attach: Att
     ended = [each for each in recording.trace.info.processes if each.program == str(program)]
     assert len(ended) >= 2
     times = recording.total("written")[1] / (40 * 4096)
-    # The last child may still run when the recorder leaves.
-    assert len(ended) - 1 <= times <= len(ended)
+    # The last child may still run when the recorder leaves. Samples divide the page that the
+    # variable shares with others.
+    assert len(ended) - 1 <= times <= len(ended) + 0.01

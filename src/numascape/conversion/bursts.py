@@ -19,6 +19,7 @@ from typing import Final
 import polars as pl
 
 from numascape.conversion.shards import Shard
+from numascape.trace.format import BURST_GROUPS
 
 _FEW_BURSTS: Final = 16
 """From this many bursts on, the share of the work that they saw is close to the wanted one."""
@@ -90,12 +91,24 @@ def _with_group_scale(counts: pl.DataFrame, work: pl.DataFrame, groups: int) -> 
     A group's counts times its scale are what it would count with the mean number of bursts.
     """
     known = work.group_by("thread").agg(pl.col("bursts").sum())
-    bursts = pl.col("bursts").fill_null(0).cast(pl.Int64)
-    # Bursts are dealt out to the groups in turn, from the first one on.
-    own = (bursts + groups - 1 - pl.col("burst_group").cast(pl.Int64)) // groups
-    joined = counts.join(known, on="thread", how="left", maintain_order="left")
-    scale = pl.when(own > 0).then(bursts / groups / own).otherwise(1.0)
-    return joined.with_columns(group_scale=scale).drop("bursts")
+    joined = with_own_bursts(counts, known).join(
+        known, on="thread", how="left", maintain_order="left"
+    )
+    own = pl.col("own_bursts")
+    scale = pl.when(own > 0).then(pl.col("bursts") / groups / own).otherwise(1.0)
+    return joined.with_columns(group_scale=scale).drop("bursts", "own_bursts")
+
+
+def with_own_bursts(rows: pl.DataFrame, bursts: pl.DataFrame) -> pl.DataFrame:
+    """Rows (thread, burst_group, ...) with the number of the group's bursts, as `own_bursts`.
+
+    `bursts` has the number of bursts of each thread. They are dealt out to the groups in turn, from
+    the first one on.
+    """
+    joined = rows.join(bursts, on="thread", how="left", maintain_order="left")
+    later = BURST_GROUPS - 1 - pl.col("burst_group").cast(pl.Int64)
+    own = (pl.col("bursts").fill_null(0).cast(pl.Int64) + later) // BURST_GROUPS
+    return joined.with_columns(own_bursts=own.cast(pl.UInt64)).drop("bursts")
 
 
 def _scaled_alike(sites: pl.DataFrame, after: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -112,5 +125,6 @@ def _scaled_alike(sites: pl.DataFrame, after: pl.DataFrame, before: pl.DataFrame
 def burst_groups(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """The trace's table `burst_groups` from the rows of its processes."""
     key = ["structure", "thread", "burst_group"]
-    rows = pl.concat(parts).group_by(key).agg(pl.col("reads", "writes").sum())
+    sums = (pl.col("reads", "writes").sum(), pl.col("bursts").max())
+    rows = pl.concat(parts).group_by(key).agg(*sums)
     return rows.sort(key).rename({"burst_group": "group"})

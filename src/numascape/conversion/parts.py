@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from numascape.conversion.bursts import with_own_bursts
 from numascape.conversion.call_paths import CallPaths, path_access_table
 from numascape.conversion.kernel_accesses import kernel_access_table
 from numascape.conversion.module_pages import divide_among_variables
@@ -174,7 +175,10 @@ def _accesses(owned: _Owned, session: Session) -> pl.DataFrame:
 
 
 def _burst_groups(owned: _Owned) -> pl.DataFrame | None:
-    """The accesses of each group of bursts: structure, thread, burst_group, reads, writes."""
+    """The accesses of each group of bursts: structure, thread, burst_group, and its counts.
+
+    These are reads, writes, and the number of its bursts.
+    """
     counts = owned.group.counts
     if "burst_group" not in counts.columns:
         return None
@@ -186,7 +190,8 @@ def _burst_groups(owned: _Owned) -> pl.DataFrame | None:
     known = sum_of_each(by_group, place, counted).select(*place, *counted)
     located = owned.located(known, ["thread", "phase", *counted], divided=True)
     key = ["structure", "thread", "phase"]
-    return located.group_by(key).agg(pl.col(counted).sum()).rename({"phase": "burst_group"})
+    rows = located.group_by(key).agg(pl.col(counted).sum()).rename({"phase": "burst_group"})
+    return with_own_bursts(rows, owned.group.bursts).rename({"own_bursts": "bursts"})
 
 
 def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:

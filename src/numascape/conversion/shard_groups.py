@@ -131,6 +131,12 @@ class ShardGroup:
         return self._merged("kernel_accesses").filter(pl.col("thread") != UNKNOWN_THREAD)
 
     @cached_property
+    def bursts(self) -> pl.DataFrame:
+        """The number of bursts of each thread: thread, bursts."""
+        work = self._merged("work")
+        return work.group_by("thread").agg(pl.col("bursts").sum())
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw known threads use."""
         return self._merged("seen_lines").filter(pl.col("thread") != UNKNOWN_THREAD)

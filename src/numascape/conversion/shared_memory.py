@@ -71,7 +71,8 @@ def _groups(groups: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
     joined = groups.join(names, on="structure", how="left", maintain_order="left")
     joined = joined.with_columns(structure=pl.coalesce("to_structure", "structure"))
     key = ["structure", "thread", "group"]
-    return joined.group_by(key).agg(pl.col("reads", "writes").sum()).sort(key)
+    sums = (pl.col("reads", "writes").sum(), pl.col("bursts").max())
+    return joined.group_by(key).agg(*sums).sort(key)
 
 
 def _moves(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:

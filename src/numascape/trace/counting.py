@@ -67,17 +67,30 @@ def estimate_errors(trace: Trace, by: Sequence[str]) -> pl.DataFrame:
     thread); none: one row for all. `accesses` is the estimate, and `error` the half of its
     confidence interval of 95 %. The method is that of random groups (K. M. Wolter, Introduction to
     Variance Estimation, 2007): each group of bursts alone gives an estimate, and these differ by
-    chance.
+    chance. They do not show that the first and the last period of a thread's work are incomplete,
+    so an error is never smaller than what one burst of each thread stands for.
     """
-    sums = trace.burst_groups.group_by(*by, "group").agg(
-        accesses=(pl.col("reads").sum() + pl.col("writes").sum()).cast(pl.Float64)
+    rows = trace.burst_groups.with_columns(
+        accesses=(pl.col("reads") + pl.col("writes")).cast(pl.Float64), one=pl.lit(0)
     )
+    key = [*by, "one"]
     accesses = pl.col("accesses")
+    sums = rows.group_by(*key, "group").agg(accesses.sum())
     # A group without a row has no accesses.
     squares = (accesses**2).sum() - accesses.sum() ** 2 / BURST_GROUPS
-    deviation = (BURST_GROUPS * squares / (BURST_GROUPS - 1) * (1 - counted_share(trace))).sqrt()
-    parts = {"accesses": accesses.sum(), "error": deviation * _T_OF_GROUPS}
-    return sums.group_by(by).agg(**parts).sort(by) if by else sums.select(**parts)
+    variance = BURST_GROUPS * squares / (BURST_GROUPS - 1) * (1 - counted_share(trace))
+    differing = sums.group_by(key).agg(accesses.sum(), chance=variance * _T_OF_GROUPS**2)
+    each = list(dict.fromkeys([*key, "thread"]))
+    whole = rows.group_by(*each, "group").agg(accesses.sum(), pl.col("bursts").max())
+    bursts = pl.col("bursts").sum().clip(lower_bound=1)
+    by_thread = whole.group_by(each).agg(of_a_burst=(accesses.sum() / bursts) ** 2)
+    least = by_thread.group_by(key).agg(pl.col("of_a_burst").sum())
+    of_a_burst = pl.col("of_a_burst") if counted_share(trace) < 1 else pl.lit(0.0)
+    error = (pl.col("chance") + of_a_burst).sqrt()
+    found = differing.join(least, on=key).with_columns(error=error)
+    if by:
+        return found.select(*by, "accesses", "error").sort(by)
+    return found.select(pl.col("accesses", "error").sum())
 
 
 def run_error(trace: Trace) -> float:

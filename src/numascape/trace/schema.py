@@ -134,7 +134,14 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
     ),
     "instructions": pl.Schema({"thread": _U32, "phase": _U32, "instructions": _U64}),
     "burst_groups": pl.Schema(
-        {"structure": _U32, "thread": _U32, "group": _U32, "reads": _U64, "writes": _U64}
+        {
+            "structure": _U32,
+            "thread": _U32,
+            "group": _U32,
+            "reads": _U64,
+            "writes": _U64,
+            "bursts": _U64,
+        }
     ),
     "seen_lines": pl.Schema(
         {

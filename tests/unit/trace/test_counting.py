@@ -31,22 +31,29 @@ def test_the_error_follows_from_the_differences_of_groups(
 ) -> None:
     trace = of_share(tmp_path, tables, info, 0.25)
     found = estimate_errors(trace, ["structure", "thread"])
-    # One group has everything: 7/8 of its square is the sum of squares around the mean.
+    # One group has everything: 7/8 of its square is the sum of squares around the mean. One of
+    # the four and three bursts stands for a quarter and a third.
     assert found.select("structure", "thread", "accesses").rows() == [(0, 0, 512.0), (0, 1, 912.0)]
     assert found["error"].to_list() == pytest.approx(
-        [T * math.sqrt(0.75) * 512, T * math.sqrt(0.75) * 912]
+        [
+            math.hypot(T * math.sqrt(0.75) * 512, 512 / 4),
+            math.hypot(T * math.sqrt(0.75) * 912, 912 / 3),
+        ]
     )
-    together = T * math.sqrt(0.75 * 8 / 7 * (512**2 + 912**2 - (512 + 912) ** 2 / 8))
+    chance = T * math.sqrt(0.75 * 8 / 7 * (512**2 + 912**2 - (512 + 912) ** 2 / 8))
+    together = math.hypot(chance, 512 / 4, 912 / 3)
     assert run_error(trace) == pytest.approx(together / (512 + 912))
 
 
-def test_equal_groups_have_no_error(tmp_path: Path, tables: Tables, info: TraceInfo) -> None:
-    rows = [(0, 0, group, 30, 70) for group in range(8)]
+def test_equal_groups_have_the_error_of_one_burst(
+    tmp_path: Path, tables: Tables, info: TraceInfo
+) -> None:
+    rows = [(0, 0, group, 30, 70, 2) for group in range(8)]
     schema = tables["burst_groups"].schema
     tables = {**tables, "burst_groups": pl.DataFrame(rows, schema=schema, orient="row")}
     trace = of_share(tmp_path, tables, info, 0.1)
-    assert estimate_errors(trace, ["structure"]).row(0) == (0, 800.0, 0.0)
-    assert run_error(trace) == 0.0
+    assert estimate_errors(trace, ["structure"]).row(0) == (0, 800.0, 50.0)
+    assert run_error(trace) == 50 / 800
 
 
 def test_a_complete_recording_has_no_error(tmp_path: Path, tables: Tables, info: TraceInfo) -> None:
