@@ -163,7 +163,7 @@ def _assemble(
             joined(lambda part: part.kernel_accesses)
         ),
         "instructions": _instructions(members, phases),
-        "seen_lines": seen_lines.of_run(joined(lambda part: part.seen_lines), structures),
+        "seen_lines": seen_lines.lines_of_run(joined(lambda part: part.seen_lines), structures),
     }
     of_bursts = [part.burst_groups for part in parts if part.burst_groups is not None]
     if of_bursts:

@@ -46,7 +46,7 @@ def sum_seen_lines(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def of_run(tables: Iterable[pl.DataFrame], structures: pl.DataFrame) -> pl.DataFrame:
+def lines_of_run(tables: Iterable[pl.DataFrame], structures: pl.DataFrame) -> pl.DataFrame:
     """The table `seen_lines` of a run: rows on pages that their structures have.
 
     If only bursts were counted, the counts of a page may all belong to another variable on it. The
