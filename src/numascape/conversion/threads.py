@@ -31,9 +31,11 @@ def thread_table(members: Sequence[Member], begin: int, session: Session) -> pl.
             # that.
             cpus_of.append(sorted({*thread.cpus, *sampled.get(key, [])} or thread.first_cpu))
             created = shard.nanoseconds(thread.started, begin)
-            # A killed process may have noted its last time before its youngest threads began.
-            ended = shard.nanoseconds(thread.ended, begin) if thread.ended else max(last, created)
-            rows.append((number, member.process, thread.os_tid, thread.name, created, ended))
+            # A killed process may have noted its last time before its youngest threads began. And
+            # the counters of two CPUs may differ a little.
+            ended = shard.nanoseconds(thread.ended, begin) if thread.ended else last
+            times = (created, max(created, ended))
+            rows.append((number, member.process, thread.os_tid, thread.name, *times))
     names = ("thread", "process", "os_tid", "name", "created_ns", "ended_ns")
     schema = {name: SCHEMAS["threads"][name] for name in names}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
