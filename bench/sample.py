@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bench.measure import CommandError, machine
 from bench.observers import BARE_DYNAMORIO, NATIVE
-from bench.programs import PROGRAMS, Program, build
+from bench.programs import Also, Program, build, choose, threads_note
 from bench.samples import cpu_s, recorded, structures
 from bench.tables import ResultTable, print_table, write_results
 from numascape.trace import Trace
@@ -118,22 +118,25 @@ def table(measured: Sequence[Estimated], rounds: int, share: float) -> ResultTab
         f"Median of {rounds} rounds, native and recorded runs alternating; the start of the "
         "recorder is included. Estimates: the accesses of one thread to one structure with at "
         "least 3 % of the accesses, for each round; an exact run of the same round gives the true "
-        "number. The stated error has a confidence of 95 %.",
+        f"number. The stated error has a confidence of 95 %. {threads_note()}",
     )
 
 
 def main(
+    only: Annotated[list[str] | None, typer.Argument(help="Programs; by default all.")] = None,
+    also: Also = None,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of each program.")] = 5,
     share: Annotated[list[float] | None, typer.Option(help="Shares of the work.")] = None,
     write: Annotated[bool, typer.Option(help="Write bench/results/sample.md and .json.")] = True,
 ) -> None:
     """Measure what counting a share of the work costs, and how often its stated errors hold."""
     tables = []
+    programs = choose(only, also)
     try:
         build()
         for each in share or [0.01, 0.1]:
             measured = []
-            for program in PROGRAMS:
+            for program in programs:
                 console.print(f"{program.name}: {rounds} rounds, {each:g} of the work")
                 measured.append(measure(program, rounds, each))
             tables.append(table(measured, rounds, each))
