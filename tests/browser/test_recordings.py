@@ -22,10 +22,11 @@ THREADS = 8
 def open_recording(open_file: Open, tmp_path: Path) -> Open:
     """Record an example with 8 threads and open its report."""
 
-    def opened(example: str, version: str) -> Opened:
+    def opened(example: str, version: str, *options: str) -> Opened:
         program = ROOT / "examples" / "build" / example
         trace, page = tmp_path / "run.numascape", tmp_path / "run.html"
-        run: list[str | Path] = ["record", "-o", trace, "--", program, version, "-t", str(THREADS)]
+        command: list[str | Path] = ["--", program, version, "-t", str(THREADS)]
+        run: list[str | Path] = ["record", "-o", trace, *options, *command]
         subprocess.run([NUMASCAPE, *run], check=True, stdin=subprocess.DEVNULL, capture_output=True)
         subprocess.run([NUMASCAPE, "report", trace, "-o", page], check=True, capture_output=True)
         return open_file(page)
@@ -42,6 +43,17 @@ def test_naive_matmul_uses_all_of_b_with_every_thread(open_recording: Open) -> N
     assert all(report.drawn(FIRST, x / 10, 0.5 / rows) for x in range(1, 10))
     assert not any(report.drawn(FIRST, 0.5, (row + 0.5) / rows) for row in range(1, rows))
     assert report.requests == [report.file.as_uri()]
+
+
+def test_a_page_of_bursts_says_that_its_numbers_are_estimates(open_recording: Open) -> None:
+    report = open_recording("seismic", "serial", "--sample", "0.2")
+    assert "serial first touch" in report.page.locator(".card").first.inner_text()
+    told = report.page.locator(".prose.counting").inner_text().replace("\u202f", " ")
+    assert told.startswith("Only 20.0 % of the work was counted, in short bursts.")
+    assert "±" in report.page.locator(".facts").inner_text()
+    report.choose("wave.vx")
+    assert all(report.drawn(FIRST, x / 10, 0.5 / THREADS) for x in range(1, 10))
+    assert report.complaints == []
 
 
 def test_block_matmul_splits_c_in_halves(open_recording: Open) -> None:

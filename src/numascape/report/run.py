@@ -14,6 +14,7 @@ from numascape.analysis.name_shares import name_shares
 from numascape.analysis.text import short_printable
 from numascape.findings import describe_not_judged
 from numascape.trace import Trace
+from numascape.trace.counting import counted_share, run_error
 
 
 def shown_threads(trace: Trace) -> list[dict[str, Any]]:
@@ -38,6 +39,8 @@ def shown_run(trace: Trace, facts: Mapping[int, Facts]) -> dict[str, Any]:
     run["reads"] = sum(f.reads for f in facts.values())
     run["writes"] = sum(f.writes for f in facts.values())
     run["names"] = plain(dataclasses.asdict(name_shares(trace)))
+    if counted_share(trace) < 1.0:
+        run["estimate_error"] = run_error(trace)
     run["not_judged"] = describe_not_judged(trace)
     run["touched_pages"] = sum(f.touched_pages for f in facts.values())
     return dict(run)

@@ -209,7 +209,12 @@ export interface Run {
     version?: string;
     /** `memory lines`: this page has converted the report to them; Python never writes it. */
     counts?: "accesses" | "first touches" | "samples" | "memory lines";
-    options?: { cache?: { bytes: number; ways: number; line_bytes: number }; event?: string };
+    options?: {
+      cache?: { bytes: number; ways: number; line_bytes: number };
+      event?: string;
+      /** The share of the work that was counted, in bursts; missing: all of it. */
+      sample?: number;
+    };
     /** The number of moments at which samples were taken; 0 or missing: one sample at a time. */
     moments?: number;
     /** False: it is unknown which threads made the accesses. One thread stands for all. */
@@ -222,6 +227,8 @@ export interface Run {
   exit_status: number | null;
   /** Shares of all accesses by what the structures' names refer to, and what would name more. */
   names: { source: number; runtime: number; nothing: number; advice: string[] };
+  /** The error of the number of all accesses, as a share of it; 0 or missing: all were counted. */
+  estimate_error?: number;
   /** The job of which this is a rank, and the address of its page. */
   job?: { name: string; rank: number; url: string };
   /** The side of the comparison of which this is a run, and the address of the comparison. */

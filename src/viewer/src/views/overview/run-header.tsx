@@ -67,6 +67,10 @@ const MEANING_OF_FAULTS =
 
 function meaning(run: Run) {
   const isOfFaults = counting(run) === "samples" && run.recorder.options?.event === "page-faults";
+  const share = run.recorder.options?.sample;
+  if (share && run.estimate_error) {
+    return `Only ${show.share(share)} of the work was counted, in short bursts. All numbers of accesses are estimates. That of all accesses is right within ${show.share(run.estimate_error)} (with 95 % confidence); those of single pages have larger errors. A page without accesses may have been used.`;
+  }
   return isOfFaults ? MEANING_OF_FAULTS : MEANING[counting(run)];
 }
 
@@ -156,6 +160,7 @@ function Counted({ run }: { run: Run }) {
   return (
     <Fact name={<Term of="access">Accesses</Term>}>
       {show.short(run.reads)} reads, {show.short(run.writes)} writes
+      {run.estimate_error ? `, ± ${show.share(run.estimate_error)}` : ""}
     </Fact>
   );
 }
