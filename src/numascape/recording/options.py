@@ -85,7 +85,7 @@ class RecordOptions:
     sample: float | None = option(
         None,
         "Count only this share of the program's work, in short bursts, and estimate the rest. "
-        "Estimates have errors. With 0.01, a long run takes about 1.2 times its CPU time.",
+        "Estimates have errors. With 0.01, a long run takes about 1.3 times its CPU time.",
         metavar="SHARE",
     )
     call_paths: bool = option(
