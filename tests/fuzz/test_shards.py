@@ -34,9 +34,17 @@ for line in sys.stdin:
 
 
 PYTHON_RECORDS = (25, 26)  # RecordType::kPythonFrames, kPythonCode
+WORK_RECORD = 36  # RecordType::kWork
+BURST_GROUPS_AT = 68  # ShardHeader::burst_groups
 
 
-def recorded(folder: Path, *program: str, recorder: str = "binary", event: str = "") -> Path:
+def recorded(
+    folder: Path,
+    *program: str,
+    recorder: str = "binary",
+    event: str = "",
+    sample: float | None = None,
+) -> Path:
     """A session whose trace could not be written, so that its shards are still there."""
     target = folder / "run.numascape"
     code = (
@@ -46,7 +54,8 @@ def recorded(folder: Path, *program: str, recorder: str = "binary", event: str =
         "from numascape.recording.session import begin_session\n"
         "import dataclasses\n"
         f"program = {list(program)!r}\n"
-        f"options = RecordOptions({recorder!r}, event={event or None!r})\n"
+        f"options = RecordOptions({recorder!r}, event={event or None!r}, "
+        f"sample={sample!r})\n"
         f"session = begin_session(Path({str(target)!r}), program, options)\n"
         f"dataclasses.replace(session, ended={recorder}.run(session)).save()\n"
         "print(session.folder)\n"
@@ -150,6 +159,36 @@ def test_damaged_python_functions(tmp_path: Path) -> None:
         first_shard(folder).write_bytes(data)
         folders.append(folder)
     assert set(convert_all(folders).values()) <= {"trace", "refused"}
+
+
+def test_forged_bursts(tmp_path: Path) -> None:
+    """The number of groups, and the work of the threads, which the counts are multiplied by."""
+    whole = recorded(tmp_path, sys.executable, "-c", "sum(range(3_000_000))", sample=0.1)
+    content = first_shard(whole).read_bytes()
+    assert content[BURST_GROUPS_AT] == 8
+    work = [at for kind, at, _ in records(content) if kind == WORK_RECORD]
+    assert work
+    bursts = (1 << 30).to_bytes(8, "little")
+    forged = {}
+    for groups in (1, 7, 16, 0xFFFFFFFF):
+        data = bytearray(content)
+        data[BURST_GROUPS_AT : BURST_GROUPS_AT + 4] = groups.to_bytes(4, "little")
+        forged[f"groups{groups}"] = data
+    for counted in (0, 1, 0xFFFFFFFFFFFFFFFF):
+        data = bytearray(content)
+        for at in work:
+            numbers = b"\xff" * 8 + counted.to_bytes(8, "little") + bursts
+            data[at + 8 : at + 8 + len(numbers)] = numbers
+        forged[f"counted{counted}"] = data
+    folders = []
+    for name, data in forged.items():
+        folders.append(copy(whole, tmp_path / name))
+        first_shard(folders[-1]).write_bytes(data)
+    verdicts = convert_all(folders)
+    assert {name for name, verdict in verdicts.items() if verdict == "trace"} == {
+        "counted0",
+        "counted18446744073709551615",
+    }
 
 
 def test_damaged_logs_of_samples(tmp_path: Path) -> None:

@@ -37,25 +37,28 @@ def estimated(shard: Shard, share: float) -> Shard:
     """The shard with estimates in place of counts, if only bursts were counted.
 
     Its table `counts` then has the column `burst_group`. `share`: the wanted share of the work.
+    Raises ValueError or PolarsError if the shard is damaged.
     """
     groups = shard.header["burst_groups"]
     if groups == 0:
         return shard
+    if groups != BURST_GROUPS:
+        raise ValueError(f"bursts are in {groups} groups instead of {BURST_GROUPS}")
     weights = _weights(shard.tables["work"], share)
     tables = {
-        name: _own_phases(name, frame, groups) if "phase" in frame.columns else frame
+        name: _own_phases(name, frame) if "phase" in frame.columns else frame
         for name, frame in shard.tables.items()
     }
     for name, columns in _EVENTS.items():
         tables[name] = _scaled(tables[name], weights, columns, 1 / share)
-    tables["counts"] = _with_group_scale(tables["counts"], shard.tables["work"], groups)
+    tables["counts"] = _with_group_scale(tables["counts"], shard.tables["work"])
     tables["sites"] = _scaled_alike(tables["sites"], tables["counts"], shard.tables["counts"])
     counts = tables["counts"]
     return dataclasses.replace(
         shard,
         tables=tables,
-        phases=[dataclasses.replace(one, phase=one.phase // groups) for one in shard.phases],
-        switches=[(phase // groups, time) for phase, time in shard.switches],
+        phases=[dataclasses.replace(one, phase=one.phase // BURST_GROUPS) for one in shard.phases],
+        switches=[(phase // BURST_GROUPS, time) for phase, time in shard.switches],
         counted=(int(counts["reads"].sum()), int(counts["writes"].sum())),
     )
 
@@ -68,11 +71,11 @@ def _weights(work: pl.DataFrame, share: float) -> pl.DataFrame:
     return known.select("thread", weight=pl.when(enough).then(seen).otherwise(1 / share))
 
 
-def _own_phases(name: str, frame: pl.DataFrame, groups: int) -> pl.DataFrame:
+def _own_phases(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     """The table with the program's phases: the shard has one for each group of bursts."""
     if name == "counts":
-        frame = frame.with_columns(burst_group=pl.col("phase") % groups)
-    return frame.with_columns(pl.col("phase") // groups)
+        frame = frame.with_columns(burst_group=pl.col("phase") % BURST_GROUPS)
+    return frame.with_columns(pl.col("phase") // BURST_GROUPS)
 
 
 def _scaled(
@@ -85,7 +88,7 @@ def _scaled(
     return by_thread.with_columns(whole).drop("weight")
 
 
-def _with_group_scale(counts: pl.DataFrame, work: pl.DataFrame, groups: int) -> pl.DataFrame:
+def _with_group_scale(counts: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     """With the column `group_scale`: a group may have one burst more than another.
 
     A group's counts times its scale are what it would count with the mean number of bursts.
@@ -95,7 +98,7 @@ def _with_group_scale(counts: pl.DataFrame, work: pl.DataFrame, groups: int) -> 
         known, on="thread", how="left", maintain_order="left"
     )
     own = pl.col("own_bursts")
-    scale = pl.when(own > 0).then(pl.col("bursts") / groups / own).otherwise(1.0)
+    scale = pl.when(own > 0).then(pl.col("bursts") / BURST_GROUPS / own).otherwise(1.0)
     return joined.with_columns(group_scale=scale).drop("bursts", "own_bursts")
 
 

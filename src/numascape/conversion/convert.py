@@ -59,9 +59,7 @@ def convert(session: Session) -> Converted:
     if not paths:
         raise NumascapeError(f"{session.folder} has no shards: nothing was recorded")
     cache = symbol_cache()
-    shards = [
-        estimated(shard, session.options.sample or 1.0) for shard in read_shards(paths, cache)
-    ]
+    shards = [_estimated(shard, session) for shard in read_shards(paths, cache)]
     begin = min(shard.header["start_ns"] for shard in shards)
     firsts = accumulate((len(shard.threads) for shard in shards), initial=0)
     members = [
@@ -82,8 +80,16 @@ def convert(session: Session) -> Converted:
 _DAMAGE = (pl.exceptions.PolarsError, ArithmeticError, LookupError, ValueError)
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _damaged(shard: Shard, error: Exception) -> NumascapeError:
+    first_line = (str(error).splitlines() or [type(error).__name__])[0]
+    return NumascapeError(f"{shard.path} is damaged: {first_line}")
+
+
+def _estimated(shard: Shard, session: Session) -> Shard:
+    try:
+        return estimated(shard, session.options.sample or 1.0)
+    except _DAMAGE as error:
+        raise _damaged(shard, error) from error
 
 
 def _convert_group(
@@ -96,7 +102,7 @@ def _convert_group(
             (one for one in group.members if _is_damaged(one, group, names, session)),
             group.members[0],
         ).shard
-        raise NumascapeError(f"{damaged.path} is damaged: {_first_line(error)}") from error
+        raise _damaged(damaged, error) from error
 
 
 def _is_damaged(member: Member, group: ShardGroup, names: Names, session: Session) -> bool:

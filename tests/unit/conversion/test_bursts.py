@@ -11,8 +11,9 @@ import pytest
 
 from numascape.conversion import bursts
 from numascape.conversion.shards import ShardPhase
+from numascape.trace.format import BURST_GROUPS
 
-GROUPS = 8
+GROUPS = BURST_GROUPS
 
 
 @dataclass(frozen=True)
