@@ -30,7 +30,7 @@ sys.path.insert(0, str(TESTS))
 
 from integration.conftest import make  # noqa: E402
 from vm import test_services as of_services  # noqa: E402
-from vm.guest import GuestNode, run_in_guest  # noqa: E402
+from vm.guest import WORK, GuestNode, run_in_guest  # noqa: E402
 from vm.kernel import guest_kernel  # noqa: E402
 
 GUEST: Final = Path(__file__).with_name("live_guest.py")
@@ -93,7 +93,7 @@ def model(nodes: int, folder: Path) -> Iterator[Fact]:
     stale = folder / "stale"
     stale.touch()
     os.truncate(stale, NODE_MIB * MIB)
-    words = (str(server), "/run/work/model.gguf", "/run/work/stale")
+    words = (str(server), str(WORK / "model.gguf"), str(WORK / "stale"))
     seen = in_guest(nodes, folder, "model", *words)
     yield from cold_facts(seen["cold"], nodes)
     yield from stale_facts(seen["stale"], nodes, seen["cold"]["first"])

@@ -21,7 +21,7 @@ from bench.measure import CommandError, machine
 from bench.observers import BARE_DYNAMORIO, NATIVE
 from bench.programs import Also, Program, build, choose, threads_note
 from bench.samples import cpu_s, recorded, structures
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 from numascape.trace import Trace
 from numascape.trace.counting import estimate_errors
 
@@ -143,11 +143,7 @@ def main(
     except CommandError as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    for shown in tables:
-        print_table(shown)
-    if write:
-        for path in write_results("sample", machine(), tables):
-            console.print(f"wrote {path}")
+    publish("sample", machine(), tables, write)
 
 
 if __name__ == "__main__":

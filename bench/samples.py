@@ -21,7 +21,7 @@ import numascape
 from bench.measure import CommandError, machine, run
 from bench.observers import NATIVE, record_command
 from bench.programs import PROGRAMS, Program, build
-from bench.tables import ResultTable, print_table, write_results
+from bench.tables import ResultTable, publish
 from numascape.trace import Trace
 from numascape.trace.counting import structure_error
 
@@ -172,11 +172,7 @@ def main(
     except CommandError as failure:
         console.print(str(failure), markup=False)
         raise typer.Exit(1) from None
-    for shown in tables:
-        print_table(shown)
-    if write:
-        for path in write_results("samples", machine(), tables):
-            console.print(f"wrote {path}")
+    publish("samples", machine(), tables, write)
 
 
 if __name__ == "__main__":

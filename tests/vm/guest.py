@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with several NUMA nodes: a QEMU guest whose programs and libraries are this system's.
 
-Its root file system is ours, read-only, and one folder of ours is the guest's /run/work. Programs
-in the guest need no installation, and can leave files only in that folder.
+Its root file system is ours, read-only, and one folder of ours is the guest's WORK. Programs in
+the guest need no installation, and can leave files only in that folder.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+WORK = Path("/run/work")
+"""The folder of the job in the guest. init.sh and mounts have the same path."""
 _INIT = Path(__file__).with_name("init.sh")
 # In Debian 12, it belongs to QEMU; later releases have a package of it.
 _VIRTIOFSD = (Path("/usr/libexec/virtiofsd"), Path("/usr/lib/qemu/virtiofsd"))

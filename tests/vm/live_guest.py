@@ -14,7 +14,7 @@ import pytest
 from integration.conftest import make
 from integration.living import write_model
 from vm.emulated_polars import polars_variables
-from vm.guest import GuestNode
+from vm.guest import WORK, GuestNode
 
 PROGRAMS = Path(__file__).parent / "programs"
 STEPS = Path(__file__).with_name("live_states.py")
@@ -38,7 +38,7 @@ def seen_in_guest(
     build = request.config.cache.mkdir("guest-programs")
     make(PROGRAMS, f"BUILD={build}", f"{build}/living", f"{build}/restless")
     write_model(folder / "model.gguf", TENSOR_PAGES)
-    words = [sys.executable, str(STEPS), str(build), "/run/work/model.gguf", *steps]
+    words = [sys.executable, str(STEPS), str(build), str(WORK / "model.gguf"), *steps]
     variables = polars_variables(polars) if polars else {"PYTHONPATH": ""}
     variables["PYTHONPATH"] = f"{TESTS}:{variables['PYTHONPATH']}"
     job = [

@@ -18,7 +18,7 @@ import pytest
 from behaviour.servers import SERVERS
 from integration.conftest import make
 from vm.conftest import Boot
-from vm.guest import GuestNode
+from vm.guest import WORK, GuestNode
 from vm.service_states import BLOCK, BLOCKS, CLIENTS, ENOUGH, TRANSACTIONS
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -34,7 +34,7 @@ def steps_in(folder: Path, build: Path) -> str:
     """The guest's job, with the programs in `build`; its result is result.json in this folder."""
     make(PROGRAMS, f"BUILD={build}", f"{build}/Service.class")
     SERVERS["postgres"].prepare(folder)
-    words = shlex.join([sys.executable, str(STEPS), str(build), "/run/work/data"])
+    words = shlex.join([sys.executable, str(STEPS), str(build), str(WORK / "data")])
     return f"set -e\nexport PYTHONPATH={shlex.quote(str(TESTS))}\n{words} >result.json"
 
 
