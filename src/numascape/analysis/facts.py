@@ -85,6 +85,7 @@ def structure_facts(
         collected(_first_touchers(first), rows),
         _own(per_thread, page, _touchers(first_touch, touched, bound), of_known=of_known),
         collected(_places(first), rows),
+        _pages(every["structure"], number, bound),
     ]
     summary.append(_toucher_accesses(use, summary[2], rows))
     summary.append(_others(use, summary[1], rows))
@@ -95,8 +96,20 @@ def structure_facts(
     return {structure: _facts(sums[structure]) for structure in sorted(sums)}
 
 
+def _pages(structures: pl.Series, page: Ints, bound: int) -> pl.DataFrame:
+    """For each structure, how many of its `pages` were accessed or touched first.
+
+    `structures` and `page` are those of each row, in both tables. If accesses are samples or
+    bursts, some pages are in only one of the tables.
+    """
+    structure, present = np.zeros(bound, np.uint32), np.zeros(bound, np.bool_)
+    structure[page] = structures.to_numpy()
+    present[page] = True
+    return pl.DataFrame({"structure": structure[present]}).group_by("structure").agg(pages=pl.len())
+
+
 def _by_page(per_thread: pl.DataFrame, page: Ints, bound: int) -> pl.DataFrame:
-    """For each structure, the number of its `pages`, and sums over these pages.
+    """For each structure, sums over the pages that were accessed.
 
     `total` sums the accesses, `top` the accesses of busiest threads, and `users` the users times
     the accesses. `page` is the number of each row's page, below `bound`.
@@ -113,7 +126,6 @@ def _by_page(per_thread: pl.DataFrame, page: Ints, bound: int) -> pl.DataFrame:
     pages = pl.DataFrame({name: values[present] for name, values in columns.items()})
     return pages.group_by("structure").agg(
         pl.col("total", "top").sum(),
-        pages=pl.len(),
         users=(pl.col("total").cast(pl.Float64) * pl.col("users")).sum(),
     )
 
@@ -209,7 +221,7 @@ def _facts(sums: Mapping[str, Any]) -> Facts:
         writers=sums.get("writers", 0),
         busiest_thread=sums.get("busiest", 0),
         busiest_share=share(sums.get("busiest_accesses", 0)),
-        touched_pages=max(int(sums.get("pages", 0)), touched),
+        touched_pages=sums["pages"],
         dominance=share(sums.get("top", 0)),
         threads_per_page=share(sums.get("users", 0)),
         first_touched_pages=touched,

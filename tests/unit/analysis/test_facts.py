@@ -44,7 +44,7 @@ def test_a_structure_in_numbers() -> None:
     assert (found.busiest_thread, found.busiest_share) == (0, 0.6)
     assert found.dominance == pytest.approx((6 + 2) / 10)
     assert found.threads_per_page == pytest.approx((8 * 2 + 2 * 1) / 10)
-    assert (found.touched_pages, found.first_touched_pages) == (3, 3)
+    assert (found.touched_pages, found.first_touched_pages) == (4, 3)
     assert found.first_toucher == 0
     assert found.first_toucher_share == pytest.approx(2 / 3)
     assert found.first_toucher_accesses == 0.6

@@ -69,7 +69,7 @@ function meaning(run: Run) {
   const isOfFaults = counting(run) === "samples" && run.recorder.options?.event === "page-faults";
   const share = run.recorder.options?.sample;
   if (share && run.estimate_error) {
-    return `Only ${show.share(share)} of the work was counted, in short bursts. All numbers of accesses are estimates. That of all accesses is right within ${show.share(run.estimate_error)} (with 95 % confidence); those of single pages have larger errors. A page without accesses may have been used.`;
+    return `Only ${show.share(share)} of the work was counted, in short bursts. All numbers of accesses are estimates. The total is right within ${show.share(run.estimate_error)} (with 95 % confidence); the numbers of single pages have larger errors. A page without accesses may have been used.`;
   }
   return isOfFaults ? MEANING_OF_FAULTS : MEANING[counting(run)];
 }
