@@ -18,6 +18,7 @@ from numascape.trace.counting import estimate_errors, run_error
 
 PART, PLACES, DOUBLES_PER_PAGE = 1 << 14, 1 << 16, 512
 ROUNDS = 300
+ITEMS = 1 << 12
 THREADS = 3
 # The stated error has a confidence of 95 %. An estimate is this many times as far away from the
 # exact number in less than one of 100 000 cases (Student's distribution, 7 degrees of freedom).
@@ -102,6 +103,12 @@ def test_a_child_is_estimated_by_its_own_work(record: Any) -> None:
         most = max(exact_items(1).values())
         accesses, error = found.sort("accesses").select("accesses", "error").row(-1)
         assert abs(accesses - most) <= FAR * error
+
+
+def test_code_beside_data_is_estimated(record: Any) -> None:
+    recording = record("code_beside_data", ROUNDS, sample=0.05)
+    assert recording.status == 7
+    check(recording, "items", {0: ROUNDS * ITEMS})
 
 
 def test_a_killed_process_is_estimated_by_the_wanted_share(record: Any) -> None:
