@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "modules.h"
+
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 namespace {
 
@@ -18,7 +20,7 @@ struct Search {
     struct dl_find_object* result;
 };
 
-// For dl_iterate_phdr: 1 if the object has the address.
+// For visit_modules: 1 if the object has the address.
 int look_into(dl_phdr_info* object, std::size_t, void* argument) {
     const Search& search = *static_cast<const Search*>(argument);
     void* unwind_table = nullptr;
@@ -52,6 +54,6 @@ extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(
         return find_object(address, result);
     }
     Search search{reinterpret_cast<std::uintptr_t>(address), result};
-    return dl_iterate_phdr(look_into, &search) == 1 ? 0 : -1;
+    return numascape::placer::visit_modules(look_into, &search) == 1 ? 0 : -1;
 }
 #endif

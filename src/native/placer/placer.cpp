@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "child_environment.h"
+#include "modules.h"
 #include "os.h"
 #include "program_starts.h"
 #include "report.h"
@@ -63,7 +64,7 @@ int find_file_pages(dl_phdr_info* info, std::size_t, void* argument) {
 // become private, on the node of the policy.
 void touch(const PlacedVariable& variable) {
     FilePages file{variable.address, 0, 0};
-    dl_iterate_phdr(find_file_pages, &file);
+    visit_modules(find_file_pages, &file);
     const std::uint64_t start = variable.first > file.first ? variable.first : file.first;
     const std::uint64_t end = variable.end < file.end ? variable.end : file.end;
     for (std::uint64_t page = page_down(start); page < end; page += kPageBytes) {
@@ -104,14 +105,20 @@ void place_variables() {
     if (!ask_variables(plan, place_variable)) report_unanswered();
 }
 
+// A handler of a signal may fork while its thread is inside our functions, and holds these locks.
+// It goes on with them, also in the child.
 void before_fork() {
-    lock_blocks();
+    if (is_inside) return;
     placing_variables.lock();
+    lock_modules();
+    lock_blocks();
 }
 
 void after_fork_in_parent() {
-    placing_variables.unlock();
+    if (is_inside) return;
     unlock_blocks();
+    unlock_modules();
+    placing_variables.unlock();
 }
 
 void after_fork_in_child() {

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "modules.h"
 #include "os.h"
 
 namespace numascape::placer {
@@ -149,7 +150,7 @@ bool ask(Connection& connection, Question question, const AskedStack& stack) {
     Modules modules;
     modules.bytes = static_cast<char*>(os::map_sparse(kBytes));
     if (os::failed(modules.bytes)) return false;
-    dl_iterate_phdr(add_module, &modules);
+    visit_modules(add_module, &modules);
     std::uint32_t functions = 0;
     const std::size_t python_bytes =
         write_python(stack, modules.bytes + kMaxModuleBytes, functions);
@@ -199,7 +200,7 @@ std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMax]) {
 bool found_python() {
     const std::uint64_t loads = module_loads();
     if (python.is_loaded() || looked_at.exchange(loads) == loads) return false;
-    dl_iterate_phdr(look_for_python, nullptr);
+    visit_modules(look_for_python, nullptr);
     return python.is_loaded();
 }
 
@@ -218,17 +219,6 @@ bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&)) {
         }
     }
     return true;
-}
-
-std::uint64_t module_loads() {
-    std::uint64_t loads = 0;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* argument) {
-            *static_cast<std::uint64_t*>(argument) = info->dlpi_adds;
-            return 1;
-        },
-        &loads);
-    return loads;
 }
 
 }  // namespace numascape::placer

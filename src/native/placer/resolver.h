@@ -35,7 +35,4 @@ bool found_python();
 // False if there is no answer.
 bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&));
 
-// A number that grows when modules are loaded.
-std::uint64_t module_loads();
-
 }  // namespace numascape::placer
