@@ -13,8 +13,9 @@ import pytest
 from integration.attaching import Attach, end, is_free, running
 from integration.conftest import Recording
 from integration.loaded_command import run_loaded
-from numascape.findings import find
+from numascape.findings import Kind, find
 from numascape.trace.counting import estimate_errors, run_error
+from numascape.trace.format import BURST_GROUPS
 
 PART, PLACES, DOUBLES_PER_PAGE = 1 << 14, 1 << 16, 512
 ROUNDS = 300
@@ -73,6 +74,18 @@ def test_fewer_accesses_are_counted_than_there_are(record: Any) -> None:
     assert exact.total("items")[0] == pytest.approx(sum(exact_items(1).values()) // 2, abs=16)
 
 
+def test_each_page_has_the_accesses_of_its_bursts(record: Any) -> None:
+    trace = record("bursts", THREADS, ROUNDS, sample=0.02).trace
+    places = ["structure", "instance", "page", "thread", "phase"]
+    by_page = trace.page_bursts.group_by(places).agg(pl.col("accesses").sum(), pl.len())
+    assert by_page["len"].max() == BURST_GROUPS
+    counted = trace.accesses.select(*places, whole=pl.col("reads") + pl.col("writes"))
+    both = counted.join(by_page, on=places)
+    assert both.height >= 0.9 * counted.height
+    # Groups with one burst less than the others count as much as these.
+    assert both["accesses"].sum() == pytest.approx(both["whole"].sum(), rel=0.1)
+
+
 def test_first_touches_are_exact(record: Any) -> None:
     recording = record("bursts", THREADS, ROUNDS, sample=0.02)
     trace = recording.trace
@@ -123,7 +136,10 @@ def test_a_killed_process_is_estimated_by_the_wanted_share(record: Any) -> None:
 def test_findings_state_the_error(record: Any) -> None:
     recording = record("bursts", THREADS, ROUNDS, sample=0.05)
     findings = [one for one in find(recording.trace) if one.structure is not None]
-    assert findings
+    assert {(one.name, one.kind) for one in findings} >= {
+        ("items", Kind.SERIAL_FIRST_TOUCH),
+        ("table", Kind.SHARED_READ_MOSTLY),
+    }
     for finding in findings:
         (stated,) = [one for one in finding.evidence if "from bursts" in one.what]
         assert 0 < stated.value < 0.5

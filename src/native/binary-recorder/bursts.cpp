@@ -16,10 +16,26 @@ uint64_t next_random(uint64_t& state) {
     return state;
 }
 
-// The work is divided into periods of burst_units + gap_units. Each has one burst, at a random
-// place.
-uint64_t random_offset(uint64_t& state) {
-    return next_random(state) % (options.gap_units + 1);
+// The work is divided into periods of a burst and a gap. The burst of a period is at a random
+// place. Each unit has the same chance to be in a burst, because all periods have the same share of
+// it.
+uint64_t random_offset(BurstState& state) {
+    return next_random(state.random) % (state.gap_units + 1);
+}
+
+// The first bursts are short, so that short runs have enough of them. If a burst takes little time,
+// it costs about as much to begin and end it, so the next ones are longer. A unit takes 10 ns to
+// 1 us, depending on the program.
+void lengthen_short_bursts(BurstState& state) {
+    constexpr uint64_t kShortTicks = 1 << 15;  // 8 to 16 us
+    constexpr uint64_t kMostUnits = 1000;
+    // Each group has equally many bursts of each length.
+    if (++state.equal_bursts % kBurstGroups == 0 && state.burst_units < kMostUnits &&
+        os::ticks() - state.began < kShortTicks) {
+        state.burst_units *= 2;
+        state.gap_units *= 2;
+        state.equal_bursts = 0;
+    }
 }
 
 void set_units_left(uint64_t units) {
@@ -69,14 +85,16 @@ void units_ran_out(app_pc start, uint64_t units) {
     if (state.counting) {
         stop_sampling(*recorder);
         state.counted_units += state.length - unused;
-        const uint64_t rest_of_period = options.gap_units - state.offset;
-        state.offset = random_offset(state.random);
+        const uint64_t rest_of_period = state.gap_units - state.offset;
+        lengthen_short_bursts(state);
+        state.offset = random_offset(state);
         state.length = rest_of_period + state.offset;
     } else {
         shard.choose_group(*recorder, static_cast<uint32_t>(state.bursts % kBurstGroups));
         ++state.bursts;
-        state.length = state.first_length != 0 ? state.first_length : options.burst_units;
+        state.length = state.first_length != 0 ? state.first_length : state.burst_units;
         state.first_length = 0;
+        state.began = os::ticks();
     }
     state.counting = !state.counting;
     set_units_left(state.length);
@@ -92,21 +110,23 @@ void units_ran_out(app_pc start, uint64_t units) {
 void start_bursts(ThreadRecorder& recorder) {
     BurstState& state = recorder.bursts;
     state = {};
+    state.burst_units = options.burst_units;
+    state.gap_units = options.gap_units;
     state.left = reinterpret_cast<const int64_t*>(thread_slots() +
                                                   static_cast<unsigned>(ThreadSlot::kUnits));
     state.random = (os::ticks() ^ uint64_t{recorder.thread} * 0x9e3779b97f4a7c15u) | 1;
-    state.offset = random_offset(state.random);
+    state.offset = random_offset(state);
     // The thread begins at a random place of a period. So each unit has the same chance, also the
     // first ones.
-    const uint64_t begins = next_random(state.random) % (options.burst_units + options.gap_units);
-    const uint64_t burst_ends = state.offset + options.burst_units;
+    const uint64_t begins = next_random(state.random) % (state.burst_units + state.gap_units);
+    const uint64_t burst_ends = state.offset + state.burst_units;
     if (begins < state.offset) {
         state.length = state.offset - begins;
     } else if (begins < burst_ends) {
         state.first_length = burst_ends - begins;
     } else {
-        const uint64_t rest_of_period = options.burst_units + options.gap_units - begins;
-        state.offset = random_offset(state.random);
+        const uint64_t rest_of_period = state.burst_units + state.gap_units - begins;
+        state.offset = random_offset(state);
         state.length = rest_of_period + state.offset;
     }
     set_units_left(state.length);

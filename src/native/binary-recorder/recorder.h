@@ -35,7 +35,7 @@ struct ClientOptions {
     uint64_t every_ns;     // time slices of this length are phases; 0 = no slices
     uint32_t max_tables;   // see ShardWriter::limit_tables
     CacheShape cache;      // also counts lines fetched from memory; no ways: no model
-    uint64_t burst_units;  // only bursts of this many units are counted; 0: everything is
+    uint64_t burst_units;  // of the first bursts, if only bursts are counted; 0: everything is
     uint64_t gap_units;    // ... one in each burst_units + gap_units
 };
 

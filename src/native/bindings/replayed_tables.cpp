@@ -137,6 +137,7 @@ Table work(WorkColumns&& columns) {
     out.add("units", std::move(columns.units));
     out.add("counted_units", std::move(columns.counted_units));
     out.add("bursts", std::move(columns.bursts));
+    out.add("burst_units", std::move(columns.burst_units));
     return out;
 }
 

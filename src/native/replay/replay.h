@@ -140,7 +140,7 @@ struct InstructionColumns {
 // How much work threads did, if only bursts are counted: see WorkRecord.
 struct WorkColumns {
     std::vector<uint32_t> thread;
-    std::vector<uint64_t> units, counted_units, bursts;
+    std::vector<uint64_t> units, counted_units, bursts, burst_units;
 };
 // Cache lines that samples saw threads use, of pages that several threads use. `lines` has a bit
 // for each line of the page; if there is one, `bytes` has a bit for each of its bytes. `times`

@@ -203,6 +203,7 @@ void Replayer::apply(const RecordView& record) {
             out_.work.units.push_back(work.units);
             out_.work.counted_units.push_back(work.counted_units);
             out_.work.bursts.push_back(work.bursts);
+            out_.work.burst_units.push_back(work.burst_units);
             break;
         }
         case RecordType::kSample:

@@ -192,6 +192,7 @@ void ShardWriter::write_work(ThreadRecorder& self, const ThreadRecorder& of) {
     record->units = state.units + done;
     record->counted_units = state.counted_units + (state.counting ? done : 0);
     record->bursts = state.bursts;
+    record->burst_units = state.burst_units;
     commit(self, record);
 }
 

@@ -81,8 +81,12 @@ struct BurstState {
     uint64_t offset;        // of the next burst, or of the last one, in its period
     uint64_t first_length;  // of a burst in which the thread begins; otherwise 0
     uint64_t bursts;
-    uint32_t group;  // of the last burst
-    bool counting;   // in a burst
+    uint64_t began;         // the time at which the last burst began, in ticks
+    uint64_t burst_units;   // the length of the bursts, which grows
+    uint64_t gap_units;     // that of the gaps, in the same proportion
+    uint32_t equal_bursts;  // of this length
+    uint32_t group;         // of the last burst
+    bool counting;          // in a burst
 };
 
 struct ThreadRecorder {

@@ -91,6 +91,7 @@ struct WorkRecord {
     uint64_t units;
     uint64_t counted_units;
     uint64_t bursts;
+    uint64_t burst_units;  // the length of the last bursts; the first ones were shorter
 };
 
 }  // namespace numascape

@@ -18,6 +18,7 @@ from typing import Final
 
 import polars as pl
 
+from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shards import Shard
 from numascape.trace.format import BURST_GROUPS
 
@@ -131,3 +132,17 @@ def burst_groups(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     sums = (pl.col("reads", "writes").sum(), pl.col("bursts").max())
     rows = pl.concat(parts).group_by(key).agg(*sums)
     return rows.sort(key).rename({"burst_group": "group"})
+
+
+def page_bursts(parts: Iterable[pl.DataFrame], structures: pl.DataFrame) -> pl.DataFrame:
+    """The trace's table `page_bursts` from the rows of its processes.
+
+    It has rows of pages that their structures have: a group of bursts alone may belong to another
+    variable of a page than all groups together.
+    """
+    key = [*PLACE, "thread", "phase", "burst_group"]
+    accesses = pl.col("reads") + pl.col("writes")
+    rows = pl.concat(parts).group_by(key).agg(accesses=accesses.sum())
+    known = pl.col("page") < structures["pages"].gather(rows["structure"])
+    counted = rows.filter(known & (pl.col("accesses") > 0))
+    return sort_by(counted, key).rename({"burst_group": "group"})

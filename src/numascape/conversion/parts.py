@@ -25,6 +25,7 @@ from numascape.conversion.structures import (
     owner_structures,
 )
 from numascape.conversion.transfers import transfer_table
+from numascape.trace.format import BURST_GROUPS
 from numascape.trace.schema import OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
@@ -34,13 +35,25 @@ _EXTENT = ["structure", "instance", "address", "size", "pages"]
 
 
 @dataclass(frozen=True)
+class BurstTables:
+    """The accesses of each group of bursts.
+
+    - `by_structure`: structure, thread, burst_group, reads, writes, and bursts, their number
+    - `by_page`: structure, instance, page, thread, phase, burst_group, reads, writes
+    """
+
+    by_structure: pl.DataFrame
+    by_page: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class ProcessTables:
     """The rows of some `processes`.
 
     `extents`: structure, instance, address, size, pages, object, object_page.
 
-    Each process has its own phase numbers, as in `phases`. `burst_groups` is None unless only
-    bursts were counted.
+    Each process has its own phase numbers, as in `phases`. `bursts` is None unless only bursts were
+    counted.
     """
 
     processes: tuple[int, ...]
@@ -51,7 +64,7 @@ class ProcessTables:
     transfers: pl.DataFrame
     kernel_accesses: pl.DataFrame
     seen_lines: pl.DataFrame
-    burst_groups: pl.DataFrame | None
+    bursts: BurstTables | None
     path_accesses: pl.DataFrame
     extents: pl.DataFrame
     phases: dict[int, ProcessPhases]
@@ -141,6 +154,7 @@ def convert_group(
         group.touches, ["thread", "phase", "time", "time_ns", "pc", "flags"], divided=False
     )
     placement = owned.located(group.placement, ["node"], divided=False)
+    bursts = _bursts(owned)
     sites = Sites(group.sites, owned.samples().by_structure())
     group.free_samples()
     lines = count_lines(sites, accesses, names.lines)
@@ -153,7 +167,7 @@ def convert_group(
         transfer_table(group, owners, (pages, variables), owned.ranks, names.lines),
         kernel_access_table(group, owners, (pages, variables), owned.ranks),
         seen_line_table(group, owners, (pages, variables), owned.ranks),
-        _burst_groups(owned),
+        bursts,
         path_access_table(group, owners, (pages, variables), owned.ranks, names.calls, paths),
         owned.extents(),
         {
@@ -174,24 +188,26 @@ def _accesses(owned: _Owned, session: Session) -> pl.DataFrame:
     return accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
 
 
-def _burst_groups(owned: _Owned) -> pl.DataFrame | None:
-    """The accesses of each group of bursts: structure, thread, burst_group, and its counts.
-
-    These are reads, writes, and the number of its bursts.
-    """
+def _bursts(owned: _Owned) -> BurstTables | None:
     counts = owned.group.counts
     if "burst_group" not in counts.columns:
         return None
-    # Accesses are divided among variables in each phase by itself. Here, groups take this place.
+    # Accesses are divided among variables in each phase by itself. Here, each group of bursts is
+    # also divided by itself, so a phase and a group have a common number.
     place, counted = ["owner", "page", "thread", "phase"], ["reads", "writes"]
     scaled = ((pl.col(name) * pl.col("group_scale")).round().cast(pl.UInt64) for name in counted)
-    by_group = counts.with_columns(scaled).with_columns(phase="burst_group")
-    by_group = by_group.select(*place, *counted)
-    known = sum_of_each(by_group, place, counted).select(*place, *counted)
+    number = pl.col("phase") * BURST_GROUPS + pl.col("burst_group")
+    by_group = counts.with_columns(scaled).with_columns(number.cast(pl.UInt32).alias("phase"))
+    known = sum_of_each(by_group.select(*place, *counted), place, counted).select(*place, *counted)
     located = owned.located(known, ["thread", "phase", *counted], divided=True)
-    key = ["structure", "thread", "phase"]
-    rows = located.group_by(key).agg(pl.col(counted).sum()).rename({"phase": "burst_group"})
-    return with_own_bursts(rows, owned.group.bursts).rename({"own_bursts": "bursts"})
+    by_page = located.with_columns(
+        phase=pl.col("phase") // BURST_GROUPS,
+        burst_group=(pl.col("phase") % BURST_GROUPS).cast(pl.UInt32),
+    )
+    key = ["structure", "thread", "burst_group"]
+    rows = by_page.group_by(key).agg(pl.col("reads", "writes").sum())
+    by_structure = with_own_bursts(rows, owned.group.bursts).rename({"own_bursts": "bursts"})
+    return BurstTables(by_structure, by_page)
 
 
 def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:

@@ -132,9 +132,13 @@ class ShardGroup:
 
     @cached_property
     def bursts(self) -> pl.DataFrame:
-        """The number of bursts of each thread: thread, bursts."""
+        """The number of bursts of each thread (thread, bursts), if all were as long as the last."""
         work = self._merged("work")
-        return work.group_by("thread").agg(pl.col("bursts").sum())
+        whole = work.group_by("thread").agg(
+            pl.col("counted_units").sum(), pl.col("burst_units").max()
+        )
+        least = pl.col("burst_units").clip(lower_bound=1)
+        return whole.select("thread", bursts=(pl.col("counted_units") + least - 1) // least)
 
     @cached_property
     def seen_lines(self) -> pl.DataFrame:

@@ -54,7 +54,7 @@ def join(
         .with_columns(order=pl.int_range(pl.len(), dtype=pl.UInt64()))
     )
     joined["placement"] = last_of_each(_moved(tables["placement"], moves), PLACE)
-    for name in ("transfers", "kernel_accesses", "seen_lines", "path_accesses"):
+    for name in ("transfers", "kernel_accesses", "seen_lines", "path_accesses", "page_bursts"):
         if name in tables:
             joined[name] = _moved(tables[name], moves)
     if "burst_groups" in tables:

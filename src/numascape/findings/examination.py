@@ -12,7 +12,7 @@ from numascape.findings.sources import Sources
 from numascape.findings.subject import Run
 from numascape.machine.description import Machine
 from numascape.trace import Trace
-from numascape.trace.counting import TraceOfTouches
+from numascape.trace.counting import TraceOfTouches, misses_touches
 from numascape.trace.teams import TraceOfTeams
 from numascape.trace.with_kernel import TraceWithKernel
 
@@ -32,7 +32,6 @@ def examine(
     trace = TraceOfTeams.of(TraceWithKernel.of(TraceOfTouches.of(trace)))
     if facts is None or isinstance(trace, (TraceOfTeams, TraceWithKernel)):
         pages = per_thread_pages(trace.accesses, trace.phases.height)
-        sampled = trace.info.recorder.counts == "samples"
-        facts = structure_facts(pages, trace.first_touch, of_known=sampled)
+        facts = structure_facts(pages, trace.first_touch, of_known=misses_touches(trace))
     chosen = machine or trace.info.machine
     return Run(trace, facts, Sources(files), chosen, nodes_of(trace, chosen))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ import polars as pl
 
 from numascape.analysis.page_numbers import page_numbers
 from numascape.findings.thresholds import MAX_IDLE_RATIO, MIN_ORDERED_SHARE, MIN_USER_SHARE
+from numascape.trace.format import BURST_GROUPS
 
 ELEMENTS = 1 << 23
 """Maximum number of elements of a matrix. If a structure is larger, the matrix has runs of its
@@ -27,7 +29,8 @@ class PageUse:
     """Accesses of P pages, in order of instance and page, by T threads (P x T).
 
     `threads` are the threads' numbers, `instance` and `page` the pages'. `sampled`: the counts are
-    numbers of samples, and so chance decides them, too.
+    numbers of samples, or those of bursts, and so chance decides them, too. `by_group` (P x T x G)
+    has the counts of each group of bursts, if only bursts were counted.
     """
 
     threads: Integers
@@ -35,6 +38,7 @@ class PageUse:
     page: Integers
     counts: Floats
     sampled: bool = False
+    by_group: Floats | None = None
 
     @cached_property
     def weight(self) -> Floats:
@@ -104,7 +108,8 @@ class PageUse:
 def page_use(rows: pl.DataFrame) -> PageUse:
     """Make the matrix from `rows`, which are accesses to one structure.
 
-    Threads that hardly use the structure are left out.
+    Threads that hardly use the structure are left out. If the rows have a column `group`, the
+    matrix also has the counts of each group of bursts.
     """
     number, bound = page_numbers(rows.with_columns(structure=pl.lit(0, pl.UInt32)))
     thread = rows["thread"].to_numpy().astype(np.int64)
@@ -123,20 +128,26 @@ def page_use(rows: pl.DataFrame) -> PageUse:
     present = np.flatnonzero(example >= 0)
     pages = len(present)
     kept = np.arange(pages)
-    if pages * len(threads) > ELEMENTS:
-        every = -(-pages * len(threads) // ELEMENTS)
-        kept = kept[(kept // RUN) % every == 0]
+    groups = BURST_GROUPS if "group" in rows.columns else 1
+    elements = pages * len(threads) * groups
+    if elements > ELEMENTS:
+        kept = kept[(kept // RUN) % -(-elements // ELEMENTS) == 0]
     position = np.full(bound, -1, np.int64)
     position[present[kept]] = np.arange(len(kept))
     inside = position[number] >= 0
     flat = position[number[inside]] * len(threads) + column[inside]
-    counts = np.asarray(np.bincount(flat, count[inside], len(kept) * len(threads)), np.float64)
+    if groups > 1:
+        flat = flat * groups + rows["group"].to_numpy()[counts_here[inside]]
+    shape = (len(kept), len(threads), groups)
+    counts = np.asarray(np.bincount(flat, count[inside], math.prod(shape)), np.float64)
+    by_group = counts.reshape(shape)
     chosen = example[present[kept]]
     return PageUse(
         threads,
         rows["instance"].to_numpy()[chosen].astype(np.int64),
         rows["page"].to_numpy()[chosen].astype(np.int64),
-        counts.reshape(len(kept), len(threads)),
+        by_group.sum(axis=2),
+        by_group=by_group if groups > 1 else None,
     )
 
 

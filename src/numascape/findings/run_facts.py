@@ -27,7 +27,7 @@ from numascape.machine.description import Machine
 from numascape.naming.frames import is_library_code
 from numascape.prediction.computing import INSTRUCTION_NS
 from numascape.trace import Trace
-from numascape.trace.counting import only_touches
+from numascape.trace.counting import knows_bursts, only_touches
 from numascape.trace.once import kept_with
 from numascape.trace.teams import TraceOfTeams
 from numascape.trace.with_kernel import as_recorded
@@ -86,6 +86,11 @@ class RunFacts:
     def sampled(self) -> bool:
         """Whether the trace's accesses are samples of all accesses."""
         return self.trace.info.recorder.counts == "samples"
+
+    @property
+    def of_bursts(self) -> bool:
+        """Whether only bursts were counted, and the trace has the accesses of each to each page."""
+        return knows_bursts(self.trace)
 
     def executed_accesses(self, counted: float) -> float:
         """About how many accesses these counts stand for: more than that, if they are samples.

@@ -17,6 +17,14 @@ MIN_BLOCK_SAMPLES = 4
 """Mean number of samples in a block of pages, for each thread that uses the structure, to see which
 threads use the block. A thread with an even share is then missed in at most 2 % of all cases."""
 
+MIN_BLOCK_GROUPS = 6
+"""Mean number of threads' groups of bursts in a block of pages, to see which threads use the block.
+A block of one thread has at most 8."""
+
+MAX_PAIR_ERROR = 0.3
+"""Largest error (95 %) of the share of pairs by the same thread, if only bursts were counted. One
+user is then distinguished from two in most cases."""
+
 MIN_LINE_SAMPLES = 30
 """At or above this number of samples of a thread in a structure, they show which cache lines the
 thread uses most: the share of a line then has an error of at most 18 percentage points (95 %)."""

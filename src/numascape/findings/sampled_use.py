@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges from samples how threads divide the pages of a structure among them.
+"""Judges from samples, or from bursts, how threads divide the pages of a structure among them.
 
 A page with one sample seems to have one user, whoever else uses it. Therefore, pages are not judged
-one by one. Instead, pairs of samples on the same page are compared: the share of pairs by the same
-thread has no bias, however few samples a page has. It is 1 if each page has one user, and 1/k if k
-threads use each page alike.
+one by one. Instead, pairs of samples on the same page are compared (sameness.py). If only bursts
+were counted, accesses of different bursts take the place of samples.
 
 If there are too few such pairs, blocks of neighbouring pages take the place of pages. Pages have at
 most as many users as their blocks.
@@ -19,11 +18,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from numascape.findings.page_use import Floats, PageUse, page_use
+from numascape.findings.page_use import Floats, Integers, PageUse
 from numascape.findings.pattern import Pattern, far_correlation, pattern_of
+from numascape.findings.sameness import Sameness, ratio_error
 from numascape.findings.sample_sizes import (
+    MIN_BLOCK_GROUPS,
     MIN_BLOCK_SAMPLES,
-    MIN_COMPARISONS,
     MIN_SAMPLES_OF_STRUCTURE,
 )
 from numascape.findings.thresholds import (
@@ -35,49 +35,6 @@ from numascape.findings.thresholds import (
     MIN_PERIODIC_CORRELATION,
 )
 from numascape.trace.counting import share_error
-
-_SIGMAS = 1.96
-"""Standard deviations around the mean that contain 95 % of all samplings."""
-
-
-@dataclass(frozen=True)
-class Sameness:
-    """The share of the pairs of samples in the same block that are by the same thread.
-
-    `error` is for 95 % confidence. `comparisons` is the number of samples after the first one of
-    their block: the number of independent pairs.
-    """
-
-    share: float = 1.0
-    error: float = 1.0
-    comparisons: int = 0
-
-    @property
-    def low(self) -> float:
-        """The smallest share that explains the samples."""
-        return max(0.0, self.share - self.error)
-
-    @property
-    def high(self) -> float:
-        """The largest share that explains the samples."""
-        return min(1.0, self.share + self.error)
-
-    @classmethod
-    def of(cls, counts: Floats) -> Sameness:
-        """The sameness of samples that are counted as blocks x threads."""
-        samples = counts.sum(axis=1)
-        known = samples > 1
-        if not known.any():
-            return cls()
-        counts, samples = counts[known], samples[known]
-        same = (counts * (counts - 1)).sum(axis=1) / samples
-        compared = samples - 1
-        whole = float(compared.sum())
-        share = float(same.sum()) / whole
-        # The blocks are independent of each other. If all pairs are alike, up to 3 of `whole` could
-        # have been different (the rule of three).
-        spread = math.sqrt(float(((same - share * compared) ** 2).sum())) / whole
-        return cls(share, min(1.0, _SIGMAS * spread + 3 / whole), round(whole))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,25 +64,26 @@ def in_blocks_of(rows: pl.DataFrame, spans: Mapping[int, int]) -> pl.DataFrame:
     )
 
 
-def sampled_use(rows: pl.DataFrame, own_share: float) -> SampledUse:
-    """Judge the samples of a structure; `rows` are those of the work on it.
+def sampled_use(pages: PageUse, own_share: float, own_error: float | None = None) -> SampledUse:
+    """Judge the samples of a structure; `pages` has those of the work on it.
 
     `own_share` is the share of the work by the threads that touched the pages first. The main user
     of a page has at least this share, and samples show it without bias, also if each page has one.
+    `own_error` is its error; None: that of independent samples.
     """
-    pages = replace(page_use(rows), sampled=True)
-    samples, threads = pages.counts.sum(), len(pages.threads)
+    pages = replace(pages, sampled=True)
+    samples, threads = float(samples_of(pages).sum()), len(pages.threads)
     if samples < MIN_SAMPLES_OF_STRUCTURE:
         return SampledUse(pages, 1, Pattern.UNKNOWN)
     if threads < 2:
         return SampledUse(pages, 1, Pattern.ONE_THREAD, 3 / samples)
     spans = _spans(pages)
-    of_pages = Sameness.of(pages.counts)
-    every = ((length, Sameness.of(_blocks(pages, length).counts)) for length in spans)
-    fine = next((one for one in every if one[1].comparisons >= MIN_COMPARISONS), None)
+    of_pages = Sameness.of(pages)
+    every = ((length, Sameness.of(_blocks(pages, length))) for length in spans)
+    fine = next((one for one in every if one[1].is_known), None)
     span = _shape_span(pages, spans)
     blocks = _blocks(pages, span)
-    own_error = share_error(round(samples))
+    own_error = share_error(round(samples)) if own_error is None else own_error
     if own_share - own_error >= MIN_DOMINANT_SHARE:
         return SampledUse(blocks, span, Pattern.SPLIT, own_error)
     if fine is None:
@@ -142,6 +100,24 @@ def sampled_use(rows: pl.DataFrame, own_share: float) -> SampledUse:
     return SampledUse(blocks, span, _shape(blocks, same), main)
 
 
+def samples_of(use: PageUse) -> Floats:
+    """The number of samples of each page; of bursts, those of a thread and group count as one."""
+    return use.weight if use.by_group is None else (use.by_group > 0).sum(axis=(1, 2)).astype(float)
+
+
+def own_share_error(use: PageUse, touchers: Integers | None) -> float:
+    """The error (95 %) of the share of the work by the threads that touched the pages first.
+
+    `touchers` are these threads, for each page of the use; only bursts were counted.
+    """
+    if use.by_group is None or touchers is None:
+        return 1.0
+    own = (use.threads[None, :] == touchers[:, None]) & (touchers >= 0)[:, None]
+    sums = (use.by_group * own[:, :, None]).sum(axis=(0, 1))
+    whole = (use.by_group * (touchers >= 0)[:, None, None]).sum(axis=(0, 1))
+    return ratio_error(sums, whole)
+
+
 def _spans(pages: PageUse) -> list[int]:
     """The lengths of blocks: 1, 2, 4, ... pages, until all pages are in one block."""
     longest = int(pages.page.max(initial=0)) + 1
@@ -156,20 +132,30 @@ def _blocks(pages: PageUse, span: int) -> PageUse:
     starts = np.flatnonzero(
         (np.diff(pages.instance, prepend=-1) != 0) | (np.diff(block, prepend=-1) != 0)
     )
+    by_group = pages.by_group
     return replace(
         pages,
         instance=pages.instance[starts],
         page=block[starts],
         counts=np.add.reduceat(pages.counts, starts, axis=0),
+        by_group=None if by_group is None else np.add.reduceat(by_group, starts, axis=0),
     )
+
+
+def least_of_block(use: PageUse) -> int:
+    """The mean number of samples in a block of pages that shows which threads use it."""
+    enough = MIN_BLOCK_SAMPLES * len(use.threads)
+    # A block with one user has at most one sample of each group of bursts.
+    return enough if use.by_group is None else min(enough, MIN_BLOCK_GROUPS)
 
 
 def _shape_span(pages: PageUse, spans: list[int]) -> int:
     """The smallest length of blocks with enough samples to see which threads use each of them."""
-    enough = MIN_BLOCK_SAMPLES * len(pages.threads)
-    samples = pages.counts.sum()
+    enough = least_of_block(pages)
+    blocks = ((span, _blocks(pages, span)) for span in spans)
     return next(
-        (span for span in spans if samples >= enough * len(_blocks(pages, span).page)), spans[-1]
+        (span for span, use in blocks if samples_of(use).mean() >= enough),
+        spans[-1],
     )
 
 
@@ -191,7 +177,7 @@ def _is_split(blocks: PageUse) -> bool:
     one sample counts for others. Among many samples of a block, few pairs are of this kind.
     """
     threads = len(blocks.threads)
-    share = Sameness.of(blocks.counts).high
+    share = Sameness.of(blocks).high
     return len(blocks.page) >= 2 * threads and _main_share(share, threads) >= MIN_DOMINANT_SHARE
 
 
@@ -229,10 +215,13 @@ def _by_chance(pages: PageUse) -> float:
 
 def _shape(blocks: PageUse, same: Sameness) -> Pattern:
     """The pattern by the users of each block; unknown if blocks mix pages of different users."""
-    if len(blocks.page) < MIN_ORDERED_PAGES or same.low > Sameness.of(blocks.counts).high:
+    if len(blocks.page) < MIN_ORDERED_PAGES or same.low > Sameness.of(blocks).high:
         return Pattern.UNKNOWN
     found = pattern_of(blocks)
-    if found is Pattern.CHANGING:
+    # With few bursts, most accesses to a block may be those of one burst, whoever else uses it.
+    main = _main_share(same.share, len(blocks.threads))
+    one_burst = found is Pattern.SPLIT and main < MIN_DOMINANT_SHARE
+    if found is Pattern.CHANGING or one_burst:
         # The samples of a block differ by chance from those of the next, also in a regular pattern.
         return _in_order(blocks, same)
     return found
@@ -253,14 +242,20 @@ def _in_order(blocks: PageUse, same: Sameness) -> Pattern:
 
 def _same_as_next(blocks: PageUse) -> float:
     """The share of the pairs of samples of neighbouring blocks that are by the same thread."""
-    pairs = (blocks.weight[1:] * blocks.weight[:-1])[blocks.together]
-    same = (blocks.counts[1:] * blocks.counts[:-1]).sum(axis=1)[blocks.together]
+    pairs = blocks.weight[1:] * blocks.weight[:-1]
+    same = (blocks.counts[1:] * blocks.counts[:-1]).sum(axis=1)
+    if blocks.by_group is not None:
+        # A burst goes over neighbouring blocks, and is of one thread.
+        by_time = blocks.by_group.sum(axis=1)
+        pairs = pairs - (by_time[1:] * by_time[:-1]).sum(axis=1)
+        same = same - (blocks.by_group[1:] * blocks.by_group[:-1]).sum(axis=(1, 2))
+    pairs, same = pairs[blocks.together], same[blocks.together]
     return float(same.sum() / pairs.sum()) if pairs.sum() else 0.0
 
 
 def _reliability(blocks: PageUse) -> float:
     """The part of the variance of the blocks' shares that is not by the chance of sampling."""
-    same, chance = Sameness.of(blocks.counts).share, _by_chance(blocks)
+    same, chance = Sameness.of(blocks).share, _by_chance(blocks)
     spread = (same - chance) / (1 - chance)
     return spread / (spread + (1 - spread) / float(blocks.weight.mean()))
 

@@ -14,6 +14,7 @@ from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of, sampled_footprint
+from numascape.findings.judging import judged_use, shows_phases
 from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
 from numascape.findings.pattern import (
     Pattern,
@@ -23,7 +24,7 @@ from numascape.findings.pattern import (
     users_change,
 )
 from numascape.findings.run_facts import RunFacts
-from numascape.findings.sampled_use import SampledUse, in_blocks, sampled_use
+from numascape.findings.sampled_use import SampledUse, in_blocks
 from numascape.findings.seen_use import SeenUse
 from numascape.findings.sources import Schedule
 from numascape.findings.stages import looks_up_in_main_stage, reading_stage
@@ -79,7 +80,12 @@ class Subject:
     @cached_property
     def judged(self) -> SampledUse | None:
         """How threads divide its pages, judged from samples; None if all accesses were counted."""
-        return sampled_use(self.rows, self.own_share) if self.run.sampled else None
+        return judged_use(self.run.trace, self.structure, self.rows, self.own_share)
+
+    @property
+    def shows_phases(self) -> bool:
+        """Whether enough is known of it to compare its users by phase."""
+        return shows_phases(self.run.trace, self.structure, self.rows, self.judged)
 
     @property
     def blocks(self) -> pl.DataFrame:
@@ -198,7 +204,7 @@ class Subject:
             fills = self.run.work_and_fills[1].filter(own)
             used = pl.concat([self.rows, fills])
             lines = lines.join(used, on=["thread", "phase"], how="semi")
-        return SeenUse(lines, self.judged is not None)
+        return SeenUse(lines, self.run.sampled)
 
     @cached_property
     def is_dealt_out(self) -> bool:

@@ -37,6 +37,7 @@ from numascape.findings.thresholds import (
     MIN_WORK_OF_INITIALISER,
 )
 from numascape.trace import Trace
+from numascape.trace.counting import misses_touches
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.phase import loose_phases
 
@@ -77,8 +78,8 @@ def measured_work(
     rest = [structure for structure in structures if structure not in complete]
     of_rest = pl.col("structure").is_in(rest)
     pages = per_thread_pages(work.filter(of_rest), trace.phases.height)
-    sampled = trace.info.recorder.counts == "samples"
-    facts = structure_facts(pages, trace.first_touch.filter(of_rest), of_known=sampled)
+    touches = trace.first_touch.filter(of_rest)
+    facts = structure_facts(pages, touches, of_known=misses_touches(trace))
     return parts, {**facts, **{structure: whole[structure] for structure in complete}}
 
 

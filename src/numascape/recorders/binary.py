@@ -18,8 +18,8 @@ from numascape.recorders.shard_files import (
 from numascape.recording.options import RecordOptions
 from numascape.recording.session import Ended, Session
 
-BURST_UNITS: Final = 1000
-"""The length of a burst in units of work, so that entering and leaving it costs little."""
+BURST_UNITS: Final = 125
+"""The length of the first bursts in units of work. They become longer if they cost little."""
 
 _PAGE_FAULTS: Final = "1:2:0:0:0:1:0:0:0:0:0"
 """Each page fault, in the words of numascape-faults: a software event of the kernel, each one."""

@@ -58,7 +58,7 @@ from numascape.report.source_lines import lay_out_lines, shown_lines
 from numascape.report.sources import loops_around, ranked_lines, source_windows
 from numascape.report.traffic import measure_traffic
 from numascape.trace import Trace
-from numascape.trace.counting import TraceOfTouches, count_columns
+from numascape.trace.counting import TraceOfTouches, count_columns, misses_touches
 
 COLUMNS = 4096
 """Maximum number of columns with touched pages of a structure; a 4K screen shows no more."""
@@ -132,8 +132,7 @@ def draft(
     by_phase = _by_phase(trace.accesses, phases)
     first_touch = trace.first_touch.with_columns(phases.positions(trace.first_touch["phase"]))
     per_thread = per_thread_pages(by_phase, len(phases.phases))
-    sampled = trace.info.recorder.counts == "samples"
-    facts = structure_facts(per_thread, first_touch, of_known=sampled)
+    facts = structure_facts(per_thread, first_touch, of_known=misses_touches(trace))
     ranked = ranked_structures(trace.structures, facts, lines_of_structures(by_phase))
     shown = _with_limits(ranked.head(limits.structures))
     position = _positions(ranked, limits.structures)

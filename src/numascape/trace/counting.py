@@ -60,6 +60,11 @@ def counted_share(trace: Trace) -> float:
     return share if isinstance(share, float) and 0 < share < 1 else 1.0
 
 
+def knows_bursts(trace: Trace) -> bool:
+    """Whether only bursts were counted, and the trace has the accesses of each to each page."""
+    return counted_share(trace) < 1 and not trace.page_bursts.is_empty()
+
+
 def estimate_errors(trace: Trace, by: Sequence[str]) -> pl.DataFrame:
     """The estimated accesses of a run of which only bursts were counted, and their errors.
 
@@ -118,6 +123,14 @@ def counts_of_faults(hinting: int) -> Counts:
 def samples_are_faults(recorder: Recorder) -> bool:
     """Whether the samples are all page faults, which do not show how much a page is used."""
     return recorder.counts == "samples" and recorder.options.get("event") == PAGE_FAULTS
+
+
+def misses_touches(trace: Trace) -> bool:
+    """Whether pages may have accesses but no first touch: touches are then known from page faults.
+
+    Memory that was freed and allocated again does not fault.
+    """
+    return trace.info.recorder.counts == "samples" or counted_share(trace) < 1
 
 
 def only_touches(trace: Trace) -> bool:

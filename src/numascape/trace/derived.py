@@ -88,6 +88,11 @@ class DerivedTrace(Trace):
         return self.whole.burst_groups
 
     @property
+    def page_bursts(self) -> pl.DataFrame:
+        """The accesses of each group of bursts to each page."""
+        return self.whole.page_bursts
+
+    @property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use."""
         return self.whole.seen_lines

@@ -76,6 +76,11 @@ class TraceOfPhase(Trace):
         return self.whole.burst_groups
 
     @cached_property
+    def page_bursts(self) -> pl.DataFrame:
+        """The accesses of each group of bursts to each page in the phase."""
+        return self.whole.page_bursts.filter(pl.col("phase") == self.phase)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use in the phase."""
         return self.whole.seen_lines.filter(pl.col("phase") == self.phase)

@@ -143,6 +143,9 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "bursts": _U64,
         }
     ),
+    "page_bursts": pl.Schema(
+        {**_PAGE_OF_INSTANCE, "thread": _U32, "phase": _U32, "group": _U32, "accesses": _U64}
+    ),
     "seen_lines": pl.Schema(
         {
             **_PAGE_OF_INSTANCE,

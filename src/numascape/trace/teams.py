@@ -178,6 +178,11 @@ class TraceOfTeams(DerivedTrace):
         return self._by_place(self.whole.burst_groups)
 
     @cached_property
+    def page_bursts(self) -> pl.DataFrame:
+        """The accesses of each group of bursts to each page, in rows of threads."""
+        return self._by_place(self.whole.page_bursts)
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw the threads of each place use, in rows of threads."""
         return self._by_place(self.whole.seen_lines)

@@ -140,6 +140,16 @@ class Trace:
         return frame
 
     @cached_property
+    def page_bursts(self) -> pl.DataFrame:
+        """The accesses of each group of bursts to each page; empty unless only bursts were counted.
+
+        Traces of earlier versions do not have them.
+        """
+        frame = self._read_pages("page_bursts", by_thread=True, by_phase=True)
+        check.check_ids(frame, self._where("page_bursts"), group=BURST_GROUPS)
+        return frame
+
+    @cached_property
     def seen_lines(self) -> pl.DataFrame:
         """The cache lines that samples saw threads use; empty if not recorded."""
         frame = self._read_pages("seen_lines", by_thread=True, by_phase=True)

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 from numascape.findings import Finding, Kind, examine, findings_of
-from numascape.findings.page_use import Floats
+from numascape.findings.page_use import Floats, PageUse, page_use
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.reading import reading_of
+from numascape.findings.sameness import Sameness
 from numascape.findings.sample_sizes import (
     MIN_COMPARISONS,
     MIN_LINE_SAMPLES,
     MIN_SAMPLES_OF_STRUCTURE,
 )
-from numascape.findings.sampled_use import Sameness, sampled_use
+from numascape.findings.sampled_use import sampled_use
 from numascape.findings.subject import Run
 from numascape.findings.verdict import verdict
 from numascape.trace.counting import FEWEST_SAMPLES
@@ -105,12 +106,19 @@ def test_pages_with_one_sample_each_show_no_users() -> None:
     assert kinds(pattern) == {Kind.TOO_FEW_SAMPLES}
 
 
+def of_samples(counts: Floats) -> Sameness:
+    """The sameness of samples of blocks by threads."""
+    blocks, threads = counts.shape
+    number = np.arange(blocks)
+    return Sameness.of(PageUse(np.arange(threads), np.zeros_like(number), number, counts))
+
+
 @pytest.mark.parametrize("each", [1, 2, 5])
 def test_sameness_has_no_bias(each: int) -> None:
     rng = np.random.default_rng(1)
     shares = [0.7, 0.2, 0.1]
     counts = rng.multinomial(each + 1, shares, 4000).astype(float)
-    same = Sameness.of(counts)
+    same = of_samples(counts)
     assert same.share == pytest.approx(0.49 + 0.04 + 0.01, abs=0.02)
     assert same.comparisons == 4000 * each
 
@@ -119,13 +127,13 @@ def test_the_error_of_sameness_holds_in_95_percent() -> None:
     rng = np.random.default_rng(2)
     within = 0
     for _ in range(400):
-        same = Sameness.of(rng.multinomial(2, [0.25] * 4, 100).astype(float))
+        same = of_samples(rng.multinomial(2, [0.25] * 4, 100).astype(float))
         within += same.low <= 0.25 <= same.high
     assert within >= 0.95 * 400
 
 
 def test_single_samples_cannot_be_compared() -> None:
-    assert Sameness.of(np.eye(4)) == Sameness(1.0, 1.0, 0)
+    assert of_samples(np.eye(4)) == Sameness(1.0, 1.0, 0)
 
 
 def judged(counts: Floats, own: float = 0.0) -> Use:
@@ -134,7 +142,7 @@ def judged(counts: Floats, own: float = 0.0) -> Use:
     page, thread = np.nonzero(counts)
     pattern.access(structure, page, thread, counts[page, thread].astype(int), 0)
     pattern.touch(structure, np.arange(counts.shape[0]), 0)
-    return sampled_use(trace_of(pattern).accesses, own).pattern
+    return sampled_use(page_use(trace_of(pattern).accesses), own).pattern
 
 
 def test_a_structure_needs_samples_for_its_only_thread() -> None:

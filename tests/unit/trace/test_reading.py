@@ -233,6 +233,8 @@ def test_changed_byte_is_found(trace_folder: Path) -> None:
         ("kernel_accesses", pl.lit(2, pl.UInt32).alias("thread"), "names thread 2"),
         ("kernel_accesses", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
         ("burst_groups", pl.lit(8, pl.UInt32).alias("group"), "group 8"),
+        ("page_bursts", pl.lit(8, pl.UInt32).alias("group"), "group 8"),
+        ("page_bursts", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
         ("seen_lines", pl.lit(128, pl.Int32).alias("cache_line"), "only 128 cache lines"),
         ("seen_lines", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
         (

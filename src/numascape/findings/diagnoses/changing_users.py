@@ -14,7 +14,6 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Rem
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, accesses_in_turn, randomness, users_change
-from numascape.findings.sample_sizes import MIN_BLOCK_SAMPLES
 from numascape.findings.stages import has_sharing_stage
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -169,7 +168,7 @@ def _with_range(subject: Subject) -> Finding | None:
 
 
 def _change(subject: Subject) -> Change:
-    if subject.rows["phase"].n_unique() < 2 or not _shows_phases(subject):
+    if subject.rows["phase"].n_unique() < 2 or not subject.shows_phases:
         return Change()
     filled = filled_in(subject)
     # If pages have random users in the whole run, the cause may be phases in which pages have one
@@ -180,14 +179,6 @@ def _change(subject: Subject) -> Change:
         ("users by phase", subject.structure, filled, least),
         lambda: users_by_phase(subject.blocks, filled, least),
     )
-
-
-def _shows_phases(subject: Subject) -> bool:
-    """Whether there are enough samples to compare the users of blocks of pages by phase."""
-    if subject.judged is None:
-        return True
-    blocks = len(subject.use.page) * subject.rows["phase"].n_unique()
-    return subject.working >= MIN_BLOCK_SAMPLES * len(subject.threads) * blocks
 
 
 def _other_lines(subject: Subject) -> Finding:

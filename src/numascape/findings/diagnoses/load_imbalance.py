@@ -16,6 +16,7 @@ from numascape.findings.description import run_computes
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Place, Remedy
 from numascape.findings.page_use import Floats
 from numascape.findings.pattern import Pattern
+from numascape.findings.sameness import ratio_error
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import (
@@ -28,6 +29,7 @@ from numascape.findings.thresholds import (
 )
 from numascape.findings.wording import threads_text
 from numascape.quantities import share_of
+from numascape.trace.format import BURST_GROUPS
 from numascape.trace.phase import loose_phases
 from numascape.trace.teams import teams_of
 
@@ -159,7 +161,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         return None
     threads = rows["thread"].to_numpy()
     ratio = float(counts.max() / counts.mean())
-    certain = ratio - (_error_of_ratio(counts) if run.sampled else 0.0)
+    certain = ratio - _error(run, phase, threads, counts)
     if certain < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy(), counts):
         return None
     busiest = int(threads[counts.argmax()])
@@ -203,9 +205,19 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     )
 
 
-def _error_of_ratio(samples: Floats) -> float:
-    """The error of the busiest thread's samples over the mean (95 %, Poisson)."""
-    return float(1.96 * np.sqrt(samples.max()) / samples.mean())
+def _error(run: Run, phase: int, threads: npt.NDArray[np.uint32], counts: Floats) -> float:
+    """The error of the busiest thread's accesses over the mean (95 %); 0 if all were counted."""
+    if run.sampled:
+        return float(1.96 * np.sqrt(counts.max()) / counts.mean())  # Poisson
+    if not run.of_bursts:
+        return 0.0
+    own = run.trace.page_bursts.filter(pl.col("phase") == phase)
+    by_group = own.group_by("thread", "group").agg(pl.col("accesses").sum())
+    sums = np.zeros((len(threads), BURST_GROUPS))
+    for row, thread in enumerate(threads):
+        for group, accesses in by_group.filter(pl.col("thread") == thread)[:, 1:].iter_rows():
+            sums[row, group] = accesses
+    return len(threads) * ratio_error(sums[counts.argmax()], sums.sum(axis=0))
 
 
 def _executes_no_more(executed: npt.NDArray[np.uint64], counts: Floats) -> bool:

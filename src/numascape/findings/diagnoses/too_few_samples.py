@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples do not show how threads use a structure, or whether the run has a problem at all."""
+"""What was seen does not show how threads use a structure, or whether the run has a problem at all.
+
+It were samples, or bursts that were counted.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,12 @@ from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_GAIN, MIN_LINE_PAIRS
 from numascape.quantities import counted
-from numascape.trace.counting import FEWEST_SAMPLES, samples_are_faults, sampling_error
+from numascape.trace.counting import (
+    FEWEST_SAMPLES,
+    run_error,
+    samples_are_faults,
+    sampling_error,
+)
 
 _NAMED = 3
 _LONGER = Fix(
@@ -20,6 +28,8 @@ _LONGER = Fix(
 _OFTEN = 10_000
 _MORE_OFTEN = Fix(f"Take more samples in each second, for example with `--frequency {_OFTEN}`.")
 _OTHERWISE = Fix("Or record without `--recorder`: this counts every access.")
+_LARGER_SHARE = Fix("Count a larger share of the work, for example with `--sample 0.1`.")
+_EVERYTHING = Fix("Or record without `--sample`: this counts every access.")
 
 
 def diagnose(subject: Subject) -> Finding | None:
@@ -29,7 +39,7 @@ def diagnose(subject: Subject) -> Finding | None:
     pages = counted(subject.whole.touched_pages, "page")
     return _of_structure(
         subject,
-        f"From {counted(subject.whole.accesses, 'sample')} on {pages}, it cannot be told whether "
+        f"From {_seen(subject.run, subject.whole.accesses)} on {pages}, it cannot be told whether "
         "threads share its pages, or have pages of their own.",
     )
 
@@ -39,15 +49,15 @@ def of_lines(subject: Subject) -> Finding | None:
 
     If samples have no cache lines at all, more samples would not show it.
     """
-    if subject.judged is None or subject.run.trace.seen_lines.is_empty():
+    if not subject.run.sampled or subject.run.trace.seen_lines.is_empty():
         return None
     if knows_lines(subject) and subject.seen.layout_overlap.by_chance >= MIN_LINE_PAIRS:
         return None
     return _of_structure(
         subject,
         f"Each of its pages has several users, of {counted(len(subject.threads), 'thread')}. But "
-        f"from {counted(subject.whole.accesses, 'sample')}, it cannot be told whether they use the "
-        "same data, or each thread has its own parts, shorter than a page. In both cases, "
+        f"from {_seen(subject.run, subject.whole.accesses)}, it cannot be told whether they use "
+        "the same data, or each thread has its own parts, shorter than a page. In both cases, "
         "interleaved pages are not all on one node.",
     )
 
@@ -74,11 +84,11 @@ def of_run(run: Run, others: Sequence[Finding] = ()) -> Finding | None:
     `others` are the findings about its structures. A structure is no problem if the threads that
     touched its pages first make the accesses, however they share the pages.
     """
-    if not run.sampled:
+    if not run.sampled and not run.of_bursts:
         return None
     unknown = [one for one in others if one.kind is Kind.TOO_FEW_SAMPLES]
-    samples = counted(run.accesses, "sample")
-    if run.accesses < FEWEST_SAMPLES:
+    samples = _seen(run, run.accesses)
+    if run.sampled and run.accesses < FEWEST_SAMPLES:
         why = (
             f"Whether this run has a NUMA problem cannot be told: there are {samples} of its "
             f"accesses. At least {FEWEST_SAMPLES} are needed, and usually some thousands."
@@ -99,20 +109,29 @@ def of_run(run: Run, others: Sequence[Finding] = ()) -> Finding | None:
         threads=(),
         why=why,
         fixes=_fixes(run),
-        evidence=(
-            Evidence(
-                "largest error of a share (95 %)",
-                sampling_error(run.trace.info.recorder, run.accesses),
-                "share",
-            ),
-        ),
+        evidence=(_error(run),),
         figure=Figure.STRUCTURES,
         confidence=1.0,
     )
 
 
+def _error(run: Run) -> Evidence:
+    """How exact the counts of the run are."""
+    if run.of_bursts:
+        return Evidence("error of all accesses, from bursts (95 %)", run_error(run.trace), "share")
+    error = sampling_error(run.trace.info.recorder, run.accesses)
+    return Evidence("largest error of a share (95 %)", error, "share")
+
+
+def _seen(run: Run, accesses: int) -> str:
+    """What the run or a structure was judged from, in words."""
+    return "the bursts that were counted" if run.of_bursts else counted(accesses, "sample")
+
+
 def _fixes(run: Run) -> tuple[Fix, ...]:
     """What to do, in the words of the recorder's options."""
+    if run.of_bursts:
+        return _LONGER, _LARGER_SHARE, _EVERYTHING
     recorder = run.trace.info.recorder
     chosen = recorder.options.get("frequency")
     often = isinstance(chosen, int) and chosen >= _OFTEN
