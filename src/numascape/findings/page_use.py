@@ -146,7 +146,7 @@ def page_use(rows: pl.DataFrame) -> PageUse:
         threads,
         rows["instance"].to_numpy()[chosen].astype(np.int64),
         rows["page"].to_numpy()[chosen].astype(np.int64),
-        by_group.sum(axis=2),
+        by_group.sum(axis=2) if groups > 1 else by_group[:, :, 0],
         by_group=by_group if groups > 1 else None,
     )
 

@@ -14,12 +14,10 @@ import numpy as np
 
 from numascape.findings.page_use import Floats, PageUse
 from numascape.findings.sample_sizes import MAX_PAIR_ERROR, MIN_COMPARISONS
+from numascape.trace.counting import T_OF_GROUPS
 
 _SIGMAS = 1.96
 """Standard deviations around the mean that contain 95 % of all samplings."""
-
-_T_OF_GROUPS = 2.365
-"""The same for Student's distribution with 7 degrees of freedom, for 8 groups of bursts."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +108,4 @@ def _jackknife_error(left: Floats) -> float:
     Statistics 29, 1958.
     """
     groups = len(left)
-    return _T_OF_GROUPS * math.sqrt(
-        float(((left - left.mean()) ** 2).sum()) * (groups - 1) / groups
-    )
+    return T_OF_GROUPS * math.sqrt(float(((left - left.mean()) ** 2).sum()) * (groups - 1) / groups)

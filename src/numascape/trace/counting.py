@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _SIGMAS = 1.96
 """Standard deviations around the mean that contain 95 % of all samplings."""
 
-_T_OF_GROUPS = 2.365
-"""The same for Student's distribution with 7 degrees of freedom, for 8 groups of bursts."""
+T_OF_GROUPS = 2.365
+"""The same for Student's distribution with 7 degrees of freedom: for 8 groups of bursts."""
 
 _MOMENT_NS = 50_000_000
 FEWEST_SAMPLES = 50
@@ -84,7 +84,7 @@ def estimate_errors(trace: Trace, by: Sequence[str]) -> pl.DataFrame:
     # A group without a row has no accesses.
     squares = (accesses**2).sum() - accesses.sum() ** 2 / BURST_GROUPS
     variance = BURST_GROUPS * squares / (BURST_GROUPS - 1) * (1 - counted_share(trace))
-    differing = sums.group_by(key).agg(accesses.sum(), chance=variance * _T_OF_GROUPS**2)
+    differing = sums.group_by(key).agg(accesses.sum(), chance=variance * T_OF_GROUPS**2)
     each = list(dict.fromkeys([*key, "thread"]))
     whole = rows.group_by(*each, "group").agg(accesses.sum(), pl.col("bursts").max())
     bursts = pl.col("bursts").sum().clip(lower_bound=1)

@@ -36,16 +36,9 @@ from numascape.trace.teams import teams_of
 
 def diagnose(run: Run) -> list[Finding]:
     """Return one finding for each phase whose load is imbalanced."""
-    # Waiting threads read flags of a runtime library, or of the program, again and again. That is
-    # not work.
-    own = [
-        s
-        for s, owner in run.owners.items()
-        if owner is not Owner.RUNTIME and s not in run.waited_on
-    ]
     by_structure = (
         run.trace.accesses.lazy()
-        .filter(pl.col("structure").is_in(own))
+        .filter(pl.col("structure").is_in(_worked_on(run)))
         .group_by("phase", "thread", "structure")
         .agg(pl.col("reads", "writes").sum())
         .collect()
@@ -205,13 +198,24 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
     )
 
 
+def _worked_on(run: Run) -> list[int]:
+    """The structures whose accesses are work.
+
+    Waiting threads read flags of a runtime library, or of the program, again and again. That is not
+    work.
+    """
+    owners = run.owners.items()
+    return [s for s, owner in owners if owner is not Owner.RUNTIME and s not in run.waited_on]
+
+
 def _error(run: Run, phase: int, threads: npt.NDArray[np.uint32], counts: Floats) -> float:
     """The error of the busiest thread's accesses over the mean (95 %); 0 if all were counted."""
     if run.sampled:
         return float(1.96 * np.sqrt(counts.max()) / counts.mean())  # Poisson
     if not run.of_bursts:
         return 0.0
-    own = run.trace.page_bursts.filter(pl.col("phase") == phase)
+    worked_on = pl.col("structure").is_in(_worked_on(run))
+    own = run.trace.page_bursts.filter(worked_on, pl.col("phase") == phase)
     by_group = own.group_by("thread", "group").agg(pl.col("accesses").sum())
     sums = np.zeros((len(threads), BURST_GROUPS))
     for row, thread in enumerate(threads):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was seen does not show how threads use a structure, or whether the run has a problem at all.
+"""Too little is known to tell how threads use a structure, or whether the run has a problem.
 
-It were samples, or bursts that were counted.
+The accesses were sampled, or only those of bursts were counted.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _LONGER = Fix(
 _OFTEN = 10_000
 _MORE_OFTEN = Fix(f"Take more samples in each second, for example with `--frequency {_OFTEN}`.")
 _OTHERWISE = Fix("Or record without `--recorder`: this counts every access.")
+_LONGER_OF_BURSTS = Fix("Record a longer run, for example with more repetitions.")
 _LARGER_SHARE = Fix("Count a larger share of the work, for example with `--sample 0.1`.")
 _EVERYTHING = Fix("Or record without `--sample`: this counts every access.")
 
@@ -39,8 +40,8 @@ def diagnose(subject: Subject) -> Finding | None:
     pages = counted(subject.whole.touched_pages, "page")
     return _of_structure(
         subject,
-        f"From {_seen(subject.run, subject.whole.accesses)} on {pages}, it cannot be told whether "
-        "threads share its pages, or have pages of their own.",
+        f"From {_seen(subject.run, subject.whole.accesses)}, it cannot be told whether threads "
+        f"share its {pages}, or have pages of their own.",
     )
 
 
@@ -131,7 +132,7 @@ def _seen(run: Run, accesses: int) -> str:
 def _fixes(run: Run) -> tuple[Fix, ...]:
     """What to do, in the words of the recorder's options."""
     if run.of_bursts:
-        return _LONGER, _LARGER_SHARE, _EVERYTHING
+        return _LONGER_OF_BURSTS, _LARGER_SHARE, _EVERYTHING
     recorder = run.trace.info.recorder
     chosen = recorder.options.get("frequency")
     often = isinstance(chosen, int) and chosen >= _OFTEN
