@@ -218,7 +218,9 @@ def of_structure(subject: Subject) -> list[Finding]:
     if subject.owner is Owner.STACK:
         return _present([shared_stack.diagnose(subject)])
     if subject.pattern is Pattern.UNKNOWN:
-        return _present([cache_resident.diagnose(subject) or too_few_samples.diagnose(subject)])
+        # Few accesses show already which threads write and which read.
+        handed = producer_consumer.diagnose(subject) or cache_resident.diagnose(subject)
+        return _present([handed or too_few_samples.diagnose(subject)])
     if cache_resident.is_cache_resident(subject):
         # Small data that passes from one thread to another still goes from cache to cache.
         handed = producer_consumer.diagnose(subject)

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from numascape.findings.page_use import first_touchers, page_use
 from numascape.findings.sampled_use import (
     SampledUse,
+    accesses_in_turn,
     in_blocks,
     least_of_block,
     own_share_error,
     sampled_use,
 )
 from numascape.trace import Trace
-from numascape.trace.counting import knows_bursts
+from numascape.trace.counting import counted_share, knows_bursts
 
 
 def judged_use(
@@ -32,7 +35,8 @@ def judged_use(
     bursts = _bursts(trace, structure, rows)
     use = page_use(bursts.with_columns(reads="accesses", writes=pl.lit(0, pl.UInt64)))
     touches = trace.first_touch.filter(pl.col("structure") == structure)
-    return sampled_use(use, own_share, own_share_error(use, first_touchers(use, touches)))
+    judged = sampled_use(use, own_share, own_share_error(use, first_touchers(use, touches)))
+    return replace(judged, in_turn=accesses_in_turn(use, counted_share(trace)))
 
 
 def shows_phases(

@@ -30,6 +30,7 @@ from numascape.findings.thresholds import (
     MAX_EVEN_SHARE_RATIO,
     MAX_SHARED_SHARE,
     MIN_DOMINANT_SHARE,
+    MIN_DRAWN_ACCESSES,
     MIN_ORDERED_PAGES,
     MIN_ORDERED_SHARE,
     MIN_PERIODIC_CORRELATION,
@@ -42,13 +43,21 @@ class SampledUse:
     """How threads use the blocks of a structure, with `span` pages in each block.
 
     The `pattern` is Pattern.UNKNOWN if the samples do not show it. `error` is that of the share of
-    a block's main user, or of its even share.
+    a block's main user, or of its even share. `in_turn` is the number of accesses that a burst
+    makes to a page when it comes there; None: samples do not show it.
     """
 
     use: PageUse
     span: int
     pattern: Pattern
     error: float = 1.0
+    in_turn: float | None = None
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether threads share its pages, and use single entries when they come there."""
+        shares = self.pattern in (Pattern.SHARED, Pattern.CHANGING, Pattern.GROUPS)
+        return shares and self.in_turn is not None and self.in_turn < MIN_DRAWN_ACCESSES
 
 
 def in_blocks(rows: pl.DataFrame, span: int) -> pl.DataFrame:
@@ -140,6 +149,19 @@ def _blocks(pages: PageUse, span: int) -> PageUse:
         counts=np.add.reduceat(pages.counts, starts, axis=0),
         by_group=None if by_group is None else np.add.reduceat(by_group, starts, axis=0),
     )
+
+
+def accesses_in_turn(use: PageUse, share: float) -> float | None:
+    """How many accesses a burst makes to a page when it comes there; see SampledUse.
+
+    If each visit makes n accesses, the variance of a thread's accesses to a page among the groups
+    of bursts is n times their mean. This depends neither on the number of bursts, nor on how often
+    each page is used. `share` is the part of the work that bursts counted.
+    """
+    if use.by_group is None or not use.by_group.size:
+        return None
+    counted = use.by_group * share
+    return float(counted.var(axis=2, ddof=1).sum() / counted.mean(axis=2).sum())
 
 
 def least_of_block(use: PageUse) -> int:

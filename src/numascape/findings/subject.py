@@ -14,7 +14,7 @@ from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of, sampled_footprint
-from numascape.findings.judging import judged_use, shows_phases
+from numascape.findings.judging import judged_use
 from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
 from numascape.findings.pattern import (
     Pattern,
@@ -83,11 +83,6 @@ class Subject:
         return judged_use(self.run.trace, self.structure, self.rows, self.own_share)
 
     @property
-    def shows_phases(self) -> bool:
-        """Whether enough is known of it to compare its users by phase."""
-        return shows_phases(self.run.trace, self.structure, self.rows, self.judged)
-
-    @property
     def blocks(self) -> pl.DataFrame:
         """The `rows`; if accesses were sampled, with numbers of blocks that have enough samples."""
         return self.rows if self.judged is None else in_blocks(self.rows, self.judged.span)
@@ -107,7 +102,8 @@ class Subject:
         if not self.rows.height:
             return Pattern.ONE_THREAD
         if self.judged is not None:
-            return self.judged.pattern
+            changing = self.judged.pattern is Pattern.CHANGING
+            return Pattern.SHARED if changing and self.looked_up else self.judged.pattern
         found = kept_with(self.run.trace, ("pattern", self.structure), lambda: pattern_of(self.use))
         # Chance decides which thread looks up an entry next, also if all of them look up all
         # entries.
@@ -162,7 +158,7 @@ class Subject:
     def uses_single_entries(self) -> bool:
         """Whether random threads use single entries, even if dealt out; samples do not show it."""
         if self.judged is not None:
-            return False
+            return self.judged.looks_up
         key = ("looked up", self.structure)
         return kept_with(self.run.trace, key, lambda: looked_up(self.use, self.touchers))
 
@@ -215,8 +211,9 @@ class Subject:
         """
         if self.pattern is not Pattern.SPLIT:
             return False
-        only_tasks = self.in_tasks and self.run.sources.has_only_tasks(self.worked_in)
-        if only_tasks or self.in_dynamic_loop:
+        if self.in_dynamic_loop:
+            return True
+        if self.in_tasks and self.run.sources.has_only_tasks(self.worked_in):
             return True
         return (
             not self.run.openmp

@@ -9,7 +9,12 @@ import pytest
 from numascape.findings.page_use import PageUse
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.sameness import Sameness, ratio_error
-from numascape.findings.sampled_use import own_share_error, sampled_use
+from numascape.findings.sampled_use import (
+    SampledUse,
+    accesses_in_turn,
+    own_share_error,
+    sampled_use,
+)
 from numascape.trace.format import BURST_GROUPS
 
 PAGES, THREADS = 256, 4
@@ -94,3 +99,37 @@ def test_a_ratio_from_one_group_is_not_known(
     parts: list[float], wholes: list[float], error: float
 ) -> None:
     assert ratio_error(np.array(parts), np.array(wholes)) == pytest.approx(error)
+
+
+def visits(rng: np.random.Generator, each: int, accesses: int) -> PageUse:
+    """The use of pages by threads that come to random pages `each` times, for so many accesses."""
+    by_group = np.zeros((PAGES, THREADS, BURST_GROUPS))
+    for thread in range(THREADS):
+        for group in range(BURST_GROUPS):
+            by_group[:, thread, group] = accesses * np.bincount(
+                rng.integers(0, PAGES, each), minlength=PAGES
+            )
+    number = np.arange(PAGES)
+    return PageUse(
+        np.arange(THREADS), np.zeros_like(number), number, by_group.sum(axis=2), by_group=by_group
+    )
+
+
+@pytest.mark.parametrize("accesses", [2, 300])
+@pytest.mark.parametrize("each", [100, 20_000])
+def test_visits_have_a_size_however_many_there_are(accesses: int, each: int) -> None:
+    use = visits(np.random.default_rng(5), each, accesses)
+    assert accesses_in_turn(use, 1.0) == pytest.approx(accesses, rel=0.1)
+    # Estimates are multiples of what was counted.
+    assert use.by_group is not None
+    estimated = PageUse(
+        use.threads, use.instance, use.page, use.counts * 50, by_group=use.by_group * 50
+    )
+    assert accesses_in_turn(estimated, 0.02) == pytest.approx(accesses, rel=0.1)
+
+
+def test_parts_are_not_looked_up() -> None:
+    use = use_of(random_bursts(np.random.default_rng(6), 64, PAGES // THREADS))
+    assert not SampledUse(use, 1, Use.SPLIT, in_turn=2.0).looks_up
+    assert SampledUse(use, 1, Use.SHARED, in_turn=2.0).looks_up
+    assert not SampledUse(use, 1, Use.SHARED, in_turn=500.0).looks_up

@@ -11,6 +11,7 @@ from numascape.findings.advice import interleave_pages, pin, scatters, use_conti
 from numascape.findings.changes_between_phases import Change, filled_in, users_by_phase
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
+from numascape.findings.judging import shows_phases
 from numascape.findings.page_use import page_use
 from numascape.findings.parts_in_pages import are_divided_differently, has_own_lines
 from numascape.findings.pattern import Pattern, accesses_in_turn, randomness, users_change
@@ -168,7 +169,8 @@ def _with_range(subject: Subject) -> Finding | None:
 
 
 def _change(subject: Subject) -> Change:
-    if subject.rows["phase"].n_unique() < 2 or not subject.shows_phases:
+    known = subject.run.trace, subject.structure, subject.rows, subject.judged
+    if subject.rows["phase"].n_unique() < 2 or not shows_phases(*known):
         return Change()
     filled = filled_in(subject)
     # If pages have random users in the whole run, the cause may be phases in which pages have one
@@ -232,7 +234,8 @@ def _makes_many_in_turn(subject: Subject) -> bool:
     Samples do not show it. Most tasks and chunks are large enough.
     """
     if subject.judged is not None:
-        return True
+        in_turn = subject.judged.in_turn
+        return in_turn is None or in_turn >= MIN_DRAWN_ACCESSES
     return accesses_in_turn(subject.use, subject.touchers) >= MIN_DRAWN_ACCESSES
 
 
