@@ -13,11 +13,11 @@ are the estimates, and the differences between its groups show their errors (tra
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
 
+from numascape.conversion.huge_pages import with_huge_pages
 from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shards import Shard
 from numascape.trace.format import BURST_GROUPS
@@ -32,6 +32,17 @@ _EVENTS: Final = {
     "seen_lines": ("times", "alone", "writing"),
     "transfers": ("transfers", "travelling", "judged", "shared"),
 }
+
+
+BURSTS: Final = pl.Schema(
+    {
+        **dict.fromkeys(PLACE, pl.UInt32()),
+        **dict.fromkeys(("thread", "phase", "burst_group"), pl.UInt32()),
+        **dict.fromkeys(("reads", "writes", "bursts"), pl.UInt64()),
+    }
+)
+"""The accesses of each group of bursts to a page. `bursts` is the number of the thread's bursts in
+the group, if all were as long as its last one."""
 
 
 def estimated(shard: Shard, share: float) -> Shard:
@@ -126,23 +137,38 @@ def _scaled_alike(sites: pl.DataFrame, after: pl.DataFrame, before: pl.DataFrame
     return sites.with_columns((pl.col(name) * weight).round().cast(pl.UInt64) for name in names)
 
 
-def burst_groups(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The trace's table `burst_groups` from the rows of its processes."""
+def tables_of_bursts(
+    rows: pl.DataFrame, tables: dict[str, pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """Those of a trace's tables that are others if only bursts were counted.
+
+    `rows` are those of all processes (BURSTS); none: everything was counted. First touches are then
+    known from page faults.
+    """
+    if rows.is_empty():
+        return {}
+    touches = with_huge_pages(tables["first_touch"], tables["accesses"], tables["instances"])
+    return {
+        "burst_groups": _burst_groups(rows),
+        "page_bursts": _page_bursts(rows, tables["structures"]),
+        "first_touch": touches,
+    }
+
+
+def _burst_groups(rows: pl.DataFrame) -> pl.DataFrame:
     key = ["structure", "thread", "burst_group"]
     sums = (pl.col("reads", "writes").sum(), pl.col("bursts").max())
-    rows = pl.concat(parts).group_by(key).agg(*sums)
-    return rows.sort(key).rename({"burst_group": "group"})
+    return rows.group_by(key).agg(*sums).sort(key).rename({"burst_group": "group"})
 
 
-def page_bursts(parts: Iterable[pl.DataFrame], structures: pl.DataFrame) -> pl.DataFrame:
-    """The trace's table `page_bursts` from the rows of its processes.
+def _page_bursts(rows: pl.DataFrame, structures: pl.DataFrame) -> pl.DataFrame:
+    """Rows of pages that their structures have.
 
-    It has rows of pages that their structures have: a group of bursts alone may belong to another
-    variable of a page than all groups together.
+    A group of bursts alone may belong to another variable of a page than all groups together.
     """
     key = [*PLACE, "thread", "phase", "burst_group"]
     accesses = pl.col("reads") + pl.col("writes")
-    rows = pl.concat(parts).group_by(key).agg(accesses=accesses.sum())
-    known = pl.col("page") < structures["pages"].gather(rows["structure"])
-    counted = rows.filter(known & (pl.col("accesses") > 0))
+    sums = rows.group_by(key).agg(accesses=accesses.sum())
+    known = pl.col("page") < structures["pages"].gather(sums["structure"])
+    counted = sums.filter(known & (pl.col("accesses") > 0))
     return sort_by(counted, key).rename({"burst_group": "group"})

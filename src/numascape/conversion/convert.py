@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.conversion import kernel_accesses, seen_lines, transfers
-from numascape.conversion.bursts import burst_groups, estimated, page_bursts
+from numascape.conversion.bursts import estimated, tables_of_bursts
 from numascape.conversion.call_paths import CallPaths, sum_path_accesses
-from numascape.conversion.huge_pages import with_huge_pages
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
@@ -172,12 +171,7 @@ def _assemble(
         "instructions": _instructions(members, phases),
         "seen_lines": seen_lines.lines_of_run(joined(lambda part: part.seen_lines), structures),
     }
-    of_bursts = [(part, part.bursts) for part in parts if part.bursts is not None]
-    if of_bursts:
-        tables["burst_groups"] = burst_groups(renumbered(own.by_structure) for _, own in of_bursts)
-        by_page = (renumbered(with_phases(own.by_page, part)) for part, own in of_bursts)
-        tables["page_bursts"] = page_bursts(by_page, structures)
-        tables["first_touch"] = with_huge_pages(first_touch, accesses, tables["instances"])
+    tables |= tables_of_bursts(pl.concat(joined(lambda part: part.bursts)), tables)
     if paths:
         tables["call_paths"] = paths.table()
         tables["path_accesses"] = sum_path_accesses(joined(lambda part: part.path_accesses))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from numascape.conversion.bursts import with_own_bursts
+from numascape.conversion.bursts import BURSTS, with_own_bursts
 from numascape.conversion.call_paths import CallPaths, path_access_table
 from numascape.conversion.kernel_accesses import kernel_access_table
 from numascape.conversion.module_pages import divide_among_variables
@@ -35,25 +35,13 @@ _EXTENT = ["structure", "instance", "address", "size", "pages"]
 
 
 @dataclass(frozen=True)
-class BurstTables:
-    """The accesses of each group of bursts.
-
-    - `by_structure`: structure, thread, burst_group, reads, writes, and bursts, their number
-    - `by_page`: structure, instance, page, thread, phase, burst_group, reads, writes
-    """
-
-    by_structure: pl.DataFrame
-    by_page: pl.DataFrame
-
-
-@dataclass(frozen=True)
 class ProcessTables:
     """The rows of some `processes`.
 
     `extents`: structure, instance, address, size, pages, object, object_page.
 
-    Each process has its own phase numbers, as in `phases`. `bursts` is None unless only bursts were
-    counted.
+    Each process has its own phase numbers, as in `phases`. `bursts` (BURSTS) is empty unless only
+    bursts were counted.
     """
 
     processes: tuple[int, ...]
@@ -64,7 +52,7 @@ class ProcessTables:
     transfers: pl.DataFrame
     kernel_accesses: pl.DataFrame
     seen_lines: pl.DataFrame
-    bursts: BurstTables | None
+    bursts: pl.DataFrame
     path_accesses: pl.DataFrame
     extents: pl.DataFrame
     phases: dict[int, ProcessPhases]
@@ -188,10 +176,10 @@ def _accesses(owned: _Owned, session: Session) -> pl.DataFrame:
     return accesses.filter((pl.col("reads") > 0) | (pl.col("writes") > 0))
 
 
-def _bursts(owned: _Owned) -> BurstTables | None:
+def _bursts(owned: _Owned) -> pl.DataFrame:
     counts = owned.group.counts
     if "burst_group" not in counts.columns:
-        return None
+        return pl.DataFrame(schema=BURSTS)
     # Accesses are divided among variables in each phase by itself. Here, each group of bursts is
     # also divided by itself, so a phase and a group have a common number.
     place, counted = ["owner", "page", "thread", "phase"], ["reads", "writes"]
@@ -200,14 +188,12 @@ def _bursts(owned: _Owned) -> BurstTables | None:
     by_group = counts.with_columns(scaled).with_columns(number.cast(pl.UInt32).alias("phase"))
     known = sum_of_each(by_group.select(*place, *counted), place, counted).select(*place, *counted)
     located = owned.located(known, ["thread", "phase", *counted], divided=True)
-    by_page = located.with_columns(
+    by_group = located.with_columns(
         phase=pl.col("phase") // BURST_GROUPS,
         burst_group=(pl.col("phase") % BURST_GROUPS).cast(pl.UInt32),
     )
-    key = ["structure", "thread", "burst_group"]
-    rows = by_page.group_by(key).agg(pl.col("reads", "writes").sum())
-    by_structure = with_own_bursts(rows, owned.group.bursts).rename({"own_bursts": "bursts"})
-    return BurstTables(by_structure, by_page)
+    known = with_own_bursts(by_group, owned.group.bursts).rename({"own_bursts": "bursts"})
+    return known.select(BURSTS.names()).cast(BURSTS)
 
 
 def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:
