@@ -173,7 +173,7 @@ def _tables() -> Tables:
 def _sampled() -> Tables:
     """Both threads use one line of A, in functions that main calls."""
     return {
-        "burst_groups": _frame("burst_groups", [(0, 0, 0, 0, 512, 4), (0, 1, 7, 912, 0, 3)]),
+        "burst_groups": _frame("burst_groups", [(0, 0, 0, 0, 0, 512, 4), (0, 1, 0, 7, 912, 0, 3)]),
         "page_bursts": _frame("page_bursts", [(0, 0, 0, 0, 0, 0, 512), (0, 0, 1, 1, 0, 7, 912)]),
         "seen_lines": _frame(
             "seen_lines",

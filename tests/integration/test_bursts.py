@@ -86,6 +86,20 @@ def test_each_page_has_the_accesses_of_its_bursts(record: Any) -> None:
     assert both["accesses"].sum() == pytest.approx(both["whole"].sum(), rel=0.1)
 
 
+def test_the_groups_of_a_phase_add_up_to_its_accesses(record: Any) -> None:
+    trace = record("phases", "regions", 400, sample=0.5).trace
+    key, counted = ["structure", "thread", "phase"], ["reads", "writes"]
+    accesses = trace.accesses.group_by(key).agg(pl.col(counted).sum())
+    groups = trace.burst_groups.group_by(key).agg(pl.col(counted).sum())
+    joined = accesses.join(groups, on=key, suffix="_of_groups")
+    assert joined.height == accesses.height
+    assert joined["phase"].n_unique() > 2
+    # A group with fewer bursts than others counts more, and one with more bursts counts less.
+    sums = joined.group_by("phase").agg(pl.col("reads", "reads_of_groups").sum())
+    for phase, reads, of_groups in sums.iter_rows():
+        assert reads / 2 - 64 < of_groups < 2 * reads + 64, phase
+
+
 def test_first_touches_are_exact(record: Any) -> None:
     recording = record("bursts", THREADS, ROUNDS, sample=0.02)
     trace = recording.trace

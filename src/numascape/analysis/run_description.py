@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import shlex
 
+import polars as pl
+
 from numascape.analysis.name_shares import NameShares, name_shares
 from numascape.quantities import count_text, counted, share_text
 from numascape.trace.counting import (
     counted_share,
+    only_touches,
     run_error,
     samples_are_faults,
     sampling_error,
 )
-from numascape.trace.info import Times, TraceInfo
+from numascape.trace.info import Times, Totals, TraceInfo
+from numascape.trace.phase import TraceOfPhase
 from numascape.trace.trace import Trace
+
+_PAGE = ["structure", "instance", "page"]
 
 
 def describe_run(trace: Trace) -> list[str]:
@@ -51,8 +57,23 @@ def _describe_cost(times: Times) -> str:
     return f", {times.cpu_s / times.native_cpu_s:.1f} times the {times.native_cpu_s:.2f} s without"
 
 
+def _totals(trace: Trace) -> Totals:
+    """The sums over the run, or over the phase of it that `trace` is."""
+    if not isinstance(trace, TraceOfPhase):
+        return trace.info.totals
+    used = trace.first_touch if only_touches(trace) else trace.accesses
+    pages, threads = used.select(_PAGE).n_unique(), used["thread"].n_unique()
+    reads, writes = trace.accesses.select(pl.col("reads", "writes").sum()).row(0)
+    return Totals(reads, writes, pages, threads)
+
+
 def _describe_counts(trace: Trace, names: NameShares) -> str:
-    totals, recorder = trace.info.totals, trace.info.recorder
+    sentence = _describe_totals(trace, _totals(trace), names)
+    return f"in this phase: {sentence}" if isinstance(trace, TraceOfPhase) else sentence
+
+
+def _describe_totals(trace: Trace, totals: Totals, names: NameShares) -> str:
+    recorder = trace.info.recorder
     threads, pages = counted(totals.threads, "thread"), counted(totals.pages, "page")
     if recorder.counts == "first touches":
         return f"{threads} touched {pages} first, {names.text()}; later accesses are not recorded"
@@ -73,7 +94,9 @@ def _describe_counts(trace: Trace, names: NameShares) -> str:
     estimated = ""
     if (share := counted_share(trace)) < 1.0:
         within = share_text(run_error(trace))
-        estimated = f" (estimated from {share_text(share)} of the work, within {within})"
+        estimated = (
+            f" (estimated from {share_text(share)} of the work; the total is right within {within})"
+        )
     return (
         f"{threads} made {count_text(totals.reads)} reads and {count_text(totals.writes)} writes "
         f"on {pages}{estimated}; {names.text()}"

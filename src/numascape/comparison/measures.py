@@ -116,7 +116,7 @@ def measure_run(trace: Trace, use: NodeAccesses) -> RunMeasures:
         threads=trace.threads.height,
         reads=int(trace.accesses["reads"].sum()),
         writes=int(trace.accesses["writes"].sum()),
-        pages=trace.first_touch.height,
+        pages=info.totals.pages,
         counts=info.recorder.counts,
         known_share=known / accesses if accesses else 0.0,
         remote_share=away / known if known else None,

@@ -103,14 +103,16 @@ def _scaled(
 def _with_group_scale(counts: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     """With the column `group_scale`: a group may have one burst more than another.
 
-    A group's counts times its scale are what it would count with the mean number of bursts.
+    A group's counts times its scale are what it would count with the mean number of bursts of the
+    groups that have any. So the sum over the groups is the estimate.
     """
     known = work.group_by("thread").agg(pl.col("bursts").sum())
     joined = with_own_bursts(counts, known).join(
         known, on="thread", how="left", maintain_order="left"
     )
     own = pl.col("own_bursts")
-    scale = pl.when(own > 0).then(pl.col("bursts") / BURST_GROUPS / own).otherwise(1.0)
+    used = pl.min_horizontal(pl.col("bursts"), BURST_GROUPS)
+    scale = pl.when(own > 0).then(pl.col("bursts") / used / own).otherwise(1.0)
     return joined.with_columns(group_scale=scale).drop("bursts", "own_bursts")
 
 
@@ -156,7 +158,7 @@ def tables_of_bursts(
 
 
 def _burst_groups(rows: pl.DataFrame) -> pl.DataFrame:
-    key = ["structure", "thread", "burst_group"]
+    key = ["structure", "thread", "phase", "burst_group"]
     sums = (pl.col("reads", "writes").sum(), pl.col("bursts").max())
     return rows.group_by(key).agg(*sums).sort(key).rename({"burst_group": "group"})
 

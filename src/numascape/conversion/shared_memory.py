@@ -70,7 +70,7 @@ def _groups(groups: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
     names = moves.select("structure", "to_structure").unique("structure")
     joined = groups.join(names, on="structure", how="left", maintain_order="left")
     joined = joined.with_columns(structure=pl.coalesce("to_structure", "structure"))
-    key = ["structure", "thread", "group"]
+    key = ["structure", "thread", "phase", "group"]
     sums = (pl.col("reads", "writes").sum(), pl.col("bursts").max())
     return joined.group_by(key).agg(*sums).sort(key)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -65,19 +65,24 @@ def knows_bursts(trace: Trace) -> bool:
     return counted_share(trace) < 1 and not trace.page_bursts.is_empty()
 
 
-def estimate_errors(trace: Trace, by: Sequence[str]) -> pl.DataFrame:
+def estimate_errors(
+    trace: Trace, by: Sequence[str], structures: Collection[int] | None = None
+) -> pl.DataFrame:
     """The estimated accesses of a run of which only bursts were counted, and their errors.
 
     One row for each combination of the columns `by` of the table `burst_groups` (structure,
-    thread); none: one row for all. `accesses` is the estimate, and `error` the half of its
-    confidence interval of 95 %. The method is that of random groups (K. M. Wolter, Introduction to
-    Variance Estimation, 2007): each group of bursts alone gives an estimate, and these differ by
-    chance. They do not show that the first and the last period of a thread's work are incomplete,
-    so an error is never smaller than what one burst of each thread stands for.
+    thread, phase); none: one row for all. Only the accesses to `structures`, if they are given.
+    `accesses` is the estimate, and `error` the half of its confidence interval of 95 %. The method
+    is that of random groups (K. M. Wolter, Introduction to Variance Estimation, 2007): each group
+    of bursts alone gives an estimate, and these differ by chance. They do not show that the first
+    and the last period of a thread's work are incomplete, so an error is never smaller than what
+    one burst of each thread stands for.
     """
     rows = trace.burst_groups.with_columns(
         accesses=(pl.col("reads") + pl.col("writes")).cast(pl.Float64), one=pl.lit(0)
     )
+    if structures is not None:
+        rows = rows.filter(pl.col("structure").is_in(structures))
     key = [*by, "one"]
     accesses = pl.col("accesses")
     sums = rows.group_by(*key, "group").agg(accesses.sum())

@@ -70,10 +70,10 @@ class TraceOfPhase(Trace):
         """How many instructions each thread executed in the phase."""
         return self.whole.instructions.filter(pl.col("phase") == self.phase)
 
-    @property
+    @cached_property
     def burst_groups(self) -> pl.DataFrame:
-        """The accesses of each group of bursts in the whole run: phases have none of their own."""
-        return self.whole.burst_groups
+        """The accesses of each group of bursts in the phase."""
+        return self.whole.burst_groups.filter(pl.col("phase") == self.phase)
 
     @cached_property
     def page_bursts(self) -> pl.DataFrame:

@@ -137,6 +137,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
         {
             "structure": _U32,
             "thread": _U32,
+            "phase": _U32,
             "group": _U32,
             "reads": _U64,
             "writes": _U64,

@@ -135,6 +135,7 @@ class Trace:
             self._where("burst_groups"),
             structure=self.structures.height,
             thread=self.threads.height,
+            phase=self.phases.height,
             group=BURST_GROUPS,
         )
         return frame

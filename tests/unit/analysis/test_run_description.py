@@ -16,6 +16,7 @@ from numascape.analysis.name_shares import Named, NameShares, name_shares, named
 from numascape.analysis.run_description import describe_run
 from numascape.trace import Trace, TraceInfo, write_trace
 from numascape.trace.info import Times
+from numascape.trace.phase import TraceOfPhase
 from synthetic.in_memory import trace_of
 from synthetic.pattern import Pattern
 
@@ -28,6 +29,17 @@ def test_the_run_is_described_in_lines(trace_folder: Path) -> None:
         "in the source"
     )
     assert lines[3] == "not seen: the kernel's own accesses"
+
+
+def test_a_phase_is_described_by_its_own_counts() -> None:
+    pattern = Pattern("two phases", 2)
+    fill, solve = pattern.phase("fill"), pattern.phase("solve")
+    s = pattern.structure("A", 8)
+    pattern.access(s, np.arange(8), 0, 1000, 0, phase=fill)
+    pattern.access(s, np.arange(3), 1, 20, 4, phase=solve)
+    pattern.touch(s, np.arange(8), 0)
+    line = describe_run(TraceOfPhase.of(trace_of(pattern), solve))[2]
+    assert line.startswith("in this phase: 1 thread made 60 reads and 12 writes on 3 pages; 100 %")
 
 
 def described(tables: Tables, info: TraceInfo, folder: Path, **known: Any) -> list[str]:

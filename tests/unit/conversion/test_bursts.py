@@ -104,6 +104,13 @@ def test_groups_with_more_bursts_count_less() -> None:
     assert (rows["reads"] * rows["group_scale"]).to_list() == pytest.approx([25, 25])
 
 
+def test_groups_without_bursts_leave_the_sum_as_it_is() -> None:
+    counts = {"thread": [0, 0], "phase": [0, 1], "reads": [30, 20], "writes": [0, 0]}
+    rows = estimated(shard(counts, [(0, 100, 50, 3)]), 0.5).tables["counts"]
+    # Three bursts: the first three groups have one each, and two of them made accesses.
+    assert (rows["reads"] * rows["group_scale"]).to_list() == pytest.approx([60, 40])
+
+
 def test_a_shard_of_all_accesses_stays_as_it_is() -> None:
     counts = {"thread": [0], "phase": [9], "reads": [10], "writes": [0]}
     whole = OfShard(shard(counts, []).tables, {"burst_groups": 0})

@@ -23,6 +23,7 @@ from numascape.findings.finding import Kind, Place, Remedy
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run, Subject
+from numascape.trace.schema import SCHEMAS
 from synthetic.pattern import Pattern
 from synthetic.placed import Placed
 from unit.findings.run_cases import run_of, subject_of
@@ -38,6 +39,25 @@ def uneven() -> Run:
         pattern.access(s, np.array([thread]), thread, count, 0)
         pattern.touch(s, np.array([thread]), 0)
     return run_of(pattern)
+
+
+@pytest.mark.parametrize(("groups", "found"), [(8, True), (1, False)])
+def test_an_imbalance_is_larger_than_the_error_of_bursts(groups: int, found: bool) -> None:
+    """If all accesses of the busiest thread are in one of eight groups, they may be chance."""
+    run = uneven()
+    recorder = dataclasses.replace(run.trace.info.recorder, options={"sample": 0.05})
+    run.trace.__dict__["info"] = dataclasses.replace(run.trace.info, recorder=recorder)
+    rows = [
+        (0, row["thread"], 0, group, row["reads"] // groups, 0, 9)
+        for row in run.trace.accesses.iter_rows(named=True)
+        for group in range(groups)
+    ]
+    run.trace.__dict__["burst_groups"] = pl.DataFrame(rows, SCHEMAS["burst_groups"], orient="row")
+    findings = load_imbalance.diagnose(run)
+    assert bool(findings) is found
+    for finding in findings:
+        (error,) = [one for one in finding.evidence if "error of this ratio" in one.what]
+        assert error.value == pytest.approx(7000 / 72 / 4000)  # one of 72 bursts
 
 
 @pytest.mark.parametrize(("together", "found"), [(True, True), (False, False)])

@@ -13,6 +13,7 @@ import numascape
 from numascape.trace import Trace, TraceInfo, write_trace
 from numascape.trace.counting import counted_share, estimate_errors, run_error
 from numascape.trace.info import Recorder
+from numascape.trace.phase import TraceOfPhase
 
 Tables = dict[str, pl.DataFrame]
 # Student's distribution with 7 degrees of freedom, 95 %.
@@ -48,12 +49,29 @@ def test_the_error_follows_from_the_differences_of_groups(
 def test_equal_groups_have_the_error_of_one_burst(
     tmp_path: Path, tables: Tables, info: TraceInfo
 ) -> None:
-    rows = [(0, 0, group, 30, 70, 2) for group in range(8)]
+    rows = [(0, 0, 0, group, 30, 70, 2) for group in range(8)]
     schema = tables["burst_groups"].schema
     tables = {**tables, "burst_groups": pl.DataFrame(rows, schema=schema, orient="row")}
     trace = of_share(tmp_path, tables, info, 0.1)
     assert estimate_errors(trace, ["structure"]).row(0) == (0, 800.0, 50.0)
     assert run_error(trace) == 50 / 800
+
+
+def test_phases_have_their_own_errors(tmp_path: Path, tables: Tables, info: TraceInfo) -> None:
+    # In phase 1, one group has everything.
+    rows = [(0, 0, 0, group, 30, 70, 2) for group in range(8)] + [(0, 0, 1, 3, 80, 0, 2)]
+    schema = tables["burst_groups"].schema
+    phases = pl.concat(
+        [tables["phases"], tables["phases"].with_columns(phase=pl.lit(1, pl.UInt32))]
+    )
+    groups = pl.DataFrame(rows, schema=schema, orient="row")
+    trace = of_share(tmp_path, {**tables, "phases": phases, "burst_groups": groups}, info, 0.1)
+    found = estimate_errors(trace, ["phase"])
+    assert found.select("phase", "accesses").rows() == [(0, 800.0), (1, 80.0)]
+    lumped = math.hypot(T * math.sqrt(0.9) * 80, 80 / 2)
+    assert found["error"].to_list() == pytest.approx([50.0, lumped])
+    assert run_error(TraceOfPhase.of(trace, 1)) == pytest.approx(lumped / 80)
+    assert estimate_errors(trace, ["phase"], [1]).is_empty()
 
 
 def test_a_complete_recording_has_no_error(tmp_path: Path, tables: Tables, info: TraceInfo) -> None:

@@ -16,7 +16,6 @@ from numascape.findings.description import run_computes
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Place, Remedy
 from numascape.findings.page_use import Floats
 from numascape.findings.pattern import Pattern
-from numascape.findings.sameness import ratio_error
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run
 from numascape.findings.thresholds import (
@@ -29,7 +28,7 @@ from numascape.findings.thresholds import (
 )
 from numascape.findings.wording import threads_text
 from numascape.quantities import share_of
-from numascape.trace.format import BURST_GROUPS
+from numascape.trace.counting import counted_share, estimate_errors
 from numascape.trace.phase import loose_phases
 from numascape.trace.teams import teams_of
 
@@ -53,6 +52,7 @@ def diagnose(run: Run) -> list[Finding]:
         .with_columns(count=counted)
         .sort("phase", "thread")
     )
+    by_thread = _with_errors(run, by_thread, _worked_on(run))
     loose = loose_phases(run.trace)
     main = run.trace.threads.group_by("process").agg(pl.col("thread").min())["thread"].to_list()
     found = []
@@ -69,6 +69,21 @@ def diagnose(run: Run) -> list[Finding]:
                 if finding is not None:
                     found.append(finding)
     return found
+
+
+def _with_errors(run: Run, by_thread: pl.DataFrame, structures: list[int]) -> pl.DataFrame:
+    """The rows with the `error` of each count (95 %), which is 0 if all accesses were counted."""
+    count = pl.col("count")
+    if run.sampled:
+        return by_thread.with_columns(error=1.96 * count.sqrt())  # Poisson
+    if counted_share(run.trace) == 1.0:
+        return by_thread.with_columns(error=0.0)
+    estimates = estimate_errors(run.trace, ["phase", "thread"], structures)
+    relative = pl.col("error") / pl.col("accesses")
+    known = estimates.select("phase", "thread", relative=relative)
+    return by_thread.join(
+        known, on=["phase", "thread"], how="left", maintain_order="left"
+    ).with_columns(error=count * pl.col("relative").fill_null(1.0))
 
 
 def _living_together(run: Run, rows: pl.DataFrame) -> list[pl.DataFrame]:
@@ -154,8 +169,8 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         return None
     threads = rows["thread"].to_numpy()
     ratio = float(counts.max() / counts.mean())
-    certain = ratio - _error(run, phase, threads, counts)
-    if certain < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy(), counts):
+    error = float(rows["error"][int(counts.argmax())] / counts.mean())
+    if ratio - error < MIN_IMBALANCE or _executes_no_more(rows["instructions"].to_numpy(), counts):
         return None
     busiest = int(threads[counts.argmax()])
     behind = tuple(int(t) for t in threads[counts > counts.mean()])
@@ -188,6 +203,7 @@ def _of_phase(run: Run, phase: int, rows: pl.DataFrame) -> Finding | None:
         fixes=(Fix(_even_out(run, place, schedule), Remedy.BALANCED),),
         evidence=(
             Evidence("busiest thread over the mean", ratio, "times"),
+            *((Evidence("error of this ratio (95 %)", error, "times"),) if error else ()),
             Evidence(f"share of the run's {what} in this phase", share, "share"),
             Evidence("upper bound of the phase time that balance saves", saved, "share"),
         ),
@@ -206,22 +222,6 @@ def _worked_on(run: Run) -> list[int]:
     """
     owners = run.owners.items()
     return [s for s, owner in owners if owner is not Owner.RUNTIME and s not in run.waited_on]
-
-
-def _error(run: Run, phase: int, threads: npt.NDArray[np.uint32], counts: Floats) -> float:
-    """The error of the busiest thread's accesses over the mean (95 %); 0 if all were counted."""
-    if run.sampled:
-        return float(1.96 * np.sqrt(counts.max()) / counts.mean())  # Poisson
-    if not run.of_bursts:
-        return 0.0
-    worked_on = pl.col("structure").is_in(_worked_on(run))
-    own = run.trace.page_bursts.filter(worked_on, pl.col("phase") == phase)
-    by_group = own.group_by("thread", "group").agg(pl.col("accesses").sum())
-    sums = np.zeros((len(threads), BURST_GROUPS))
-    for row, thread in enumerate(threads):
-        for group, accesses in by_group.filter(pl.col("thread") == thread)[:, 1:].iter_rows():
-            sums[row, group] = accesses
-    return len(threads) * ratio_error(sums[counts.argmax()], sums.sum(axis=0))
 
 
 def _executes_no_more(executed: npt.NDArray[np.uint64], counts: Floats) -> bool:
