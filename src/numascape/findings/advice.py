@@ -44,6 +44,8 @@ def initialise_in_parallel(subject: Subject) -> str:
     like = f" as {used}" if used else " as in the work on it"
     if subject.worked_in is not None:
         like = f" as the parallel region at {_bare(subject.worked_in)}"
+    if subject.touched_as is not None:
+        return _memory_of_its_own(subject, like)
     if touched and is_library_code(touched.function, touched.file):
         allocated = _bare(_allocated(subject))
         made = f" (allocated at {allocated})" if allocated else ""
@@ -82,6 +84,26 @@ def initialise_in_parallel(subject: Subject) -> str:
         f"Initialise it in parallel: `{directive}` on {on}, with the same division of work{like}. "
         "Each thread then touches its own pages first, and the kernel puts them on its node."
     )
+
+
+def _memory_of_its_own(subject: Subject, like: str) -> str:
+    """Advise on memory that the allocator took from freed blocks: its pages are placed already."""
+    touched = subject.touched_at
+    code = f"the code at {_bare(touched)}" if touched else "other code"
+    return (
+        f"It has the memory of `{subject.touched_as}`, which was freed: {code} touched these pages "
+        f"first. {_allocate_once(subject)}, and initialise it in parallel, with the same division "
+        f"of work{like}. The kernel puts a page on the node of the thread that touches it first."
+    )
+
+
+def _allocate_once(subject: Subject) -> str:
+    """How it gets memory that no other structure had."""
+    allocated = _bare(_allocated(subject))
+    when = "once for the whole run"
+    if subject.row["instances"] == 1:
+        when = f"before `{subject.touched_as}` is freed"
+    return f"Allocate it {when}{f' (now at {allocated})' if allocated else ''}"
 
 
 def _without_loop(subject: Subject, like: str) -> str:
@@ -224,6 +246,13 @@ def interleave_pages(subject: Subject) -> str:
         return python_advice.interleave_pages(array)
     size = f"{subject.row['size']} bytes"
     allocated = _bare(_allocated(subject))
+    if subject.touched_as is not None:
+        return (
+            "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "
+            "`numactl --interleave=all` for the whole program. For this structure only: it has the "
+            f"memory of `{subject.touched_as}`, which was freed, so `mbind` comes too late. "
+            "Allocate it with `numa_alloc_interleaved`."
+        )
     if _touched_by_allocation(subject):
         no_cpp = str(subject.row["file"]).lower().endswith((".c", ".rs", *_FORTRAN))
         or_vector = "" if no_cpp else " or numascape/numa_vector.hpp"

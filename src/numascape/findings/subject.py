@@ -12,6 +12,7 @@ import polars as pl
 from numascape.analysis.facts import Facts
 from numascape.analysis.iterations import ParallelLoop
 from numascape.analysis.ownership import Owner
+from numascape.findings.earlier_blocks import earlier_owner
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of, sampled_footprint
 from numascape.findings.judging import judged_use
@@ -333,6 +334,11 @@ class Subject:
         """The loop or line that touched most of its pages first."""
         allocated = (self.row["function"], self.row["file"], self.row["line"])
         return self.run.sources.touched(self.whole.place, allocated)
+
+    @cached_property
+    def touched_as(self) -> str | None:
+        """The earlier structure for which most of its pages were touched; None: they were not."""
+        return earlier_owner(self.run.trace, self.structure, self.whole.place)
 
     @cached_property
     def initial_loop(self) -> ParallelLoop | None:

@@ -26,6 +26,7 @@ def subject(touched: Place) -> Any:
             "size": 8192,
             "instances": 1,
         },
+        touched_as=None,
         initial_loop=None,
         whole=SimpleNamespace(first_toucher_share=1.0, place=("", "", 0)),
         run=SimpleNamespace(openmp=True, sources=SimpleNamespace(text=lambda _: "")),

@@ -41,6 +41,7 @@ def test_displaced_pages_matter_if_a_tenth_of_the_work_is_remote(
         structure=0,
         name="A",
         touched_at=None,
+        touched_as=None,
         foreign=3,
     )
     finding = displaced_pages.diagnose(subject)

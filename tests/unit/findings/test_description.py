@@ -76,6 +76,7 @@ def subject(threads: tuple[int, ...] = (1, 2), **known: Any) -> Any:
         own_share=known.get("own_share", 0.3),
         threads=threads,
         touched_at=WHERE,
+        touched_as=None,
     )
 
 

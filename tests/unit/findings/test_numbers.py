@@ -211,6 +211,7 @@ def far(own_share: float, pattern: Use, touched_by_one: float = 0.5, toucher: An
         run=SimpleNamespace(openmp=False, has_python=False),
         row={"size": 4096 * 32, "kind": "global", "function": "", "file": "", "line": 0},
         touched_at=None,
+        touched_as=None,
         initial_loop=None,
         used_at=None,
         worked_in=None,

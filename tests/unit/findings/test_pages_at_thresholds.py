@@ -96,6 +96,7 @@ def hot(pages: int, first: int = 5, instances: int = 1, pattern: Pattern = Patte
         structure=0,
         name="A",
         used_at=None,
+        touched_as=None,
         whole=SimpleNamespace(place=("", "", 0)),
         foreign=300,
     )

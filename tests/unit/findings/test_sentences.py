@@ -98,6 +98,7 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         schedule=known.pop("schedule", None),
         region_loop=known.pop("region_loop", None),
         is_used_in_call=known.pop("is_used_in_call", False),
+        touched_as=known.pop("touched_as", None),
         initial_loop=known.pop("initial_loop", None),
         whole=whole,
         name=known.pop("name", "grid->vx"),
@@ -105,6 +106,18 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         run=run,
         touched_bytes=4096,
     )
+
+
+@pytest.mark.parametrize(
+    ("instances", "when"), [(45, "once for the whole run"), (1, "before `dvdx` is freed")]
+)
+def test_memory_of_freed_blocks_is_placed_already(instances: int, when: str) -> None:
+    touched = Place("fill", "/src/a.c", 12, loop=True)
+    reused = subject(touched, touched_as="dvdx", instances=instances)
+    advice = initialise_in_parallel(reused)
+    assert "the memory of `dvdx`, which was freed: the code at a.c:12 touched these" in advice
+    assert f"Allocate it {when} (now at a.c:7), and initialise it in parallel" in advice
+    assert "`mbind` comes too late" in interleave_pages(reused)
 
 
 def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:

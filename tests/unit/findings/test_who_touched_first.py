@@ -67,6 +67,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         structure=0,
         name="A",
         touched_at=None,
+        touched_as=None,
         used_at=None,
         worked_in=None,
         initial_loop=None,
