@@ -213,7 +213,8 @@ def demand_of(trace: Trace, speeds: Speeds) -> Demand:
         lines = used["memory_lines"].to_numpy().astype(np.float64)
         back = used["written_lines"].to_numpy().astype(np.float64)
     else:
-        low, lines, high = _estimated(reads + writes, key, repetitions, shape, speeds)
+        alike = _pages_of_the_same_memory(trace, index, key, page)
+        low, lines, high = _estimated(reads + writes, key, repetitions, shape, speeds, alike)
         total = lines.sum()
         if total > 0:
             least, most = float(low.sum() / total), float(high.sum() / total)
@@ -244,12 +245,33 @@ def cache_share(speeds: Speeds, threads: int) -> float:
     return speeds.shared_cache / sharing + speeds.private_cache
 
 
+def _pages_of_the_same_memory(trace: Trace, index: PageIndex, key: Ints, page: Ints) -> Floats:
+    """For each row of a `key` and a `page`: how many rows of the key have pages at one address.
+
+    A block that is allocated after another one was freed often gets the same memory, which may
+    still be in the cache.
+    """
+    located = index.pages.join(
+        trace.instances.select("structure", "instance", "address"),
+        on=["structure", "instance"],
+        how="left",
+        maintain_order="left",
+    )
+    address = pl.col("address").cast(pl.Int64) // PAGE_BYTES + pl.col("page").cast(pl.Int64)
+    memory = located.select(pl.coalesce(address, -1 - pl.col("row").cast(pl.Int64))).to_series()
+    if memory.n_unique() == memory.len():
+        return np.ones(len(key))
+    rows = pl.DataFrame({"key": key, "memory": memory.gather(page)})
+    return rows.select(pl.len().over("key", "memory")).to_series().to_numpy().astype(np.float64)
+
+
 def _estimated(
     count: Floats,
     key: npt.NDArray[np.int64],
     repetitions: Floats,
     shape: tuple[int, int],
     speeds: Speeds,
+    alike: Floats,
 ) -> tuple[Floats, Floats, Floats]:
     """Estimate the lines of each row from its accesses: lower bound, middle, upper bound.
 
@@ -257,17 +279,18 @@ def _estimated(
     once per repetition of the phase, and at most once for each line of consecutive elements. The
     middle is the geometric mean of the bounds. The share of pages that do not stay is the share of
     the thread's pages that exceeds its cache. `key` is the phase times the number of threads, plus
-    the thread; `repetitions` are those of each phase.
+    the thread; `repetitions` are those of each phase. `alike` is, for each row, how many rows of
+    its key have the same memory, one after the other: together they are one page.
     """
-    pages = np.bincount(key, minlength=shape[0] * shape[1])
+    pages = np.bincount(key, weights=1.0 / alike, minlength=shape[0] * shape[1])
     working_set = np.maximum(pages * float(PAGE_BYTES), 1.0)
     missing = np.maximum(0.0, 1.0 - cache_share(speeds, shape[1]) / working_set)
     low, middle, high = (np.empty(len(count)) for _ in range(3))
     for begin in range(0, len(count), _CHUNK):
         rows = slice(begin, begin + _CHUNK)
         made, part = count[rows], missing[key[rows]]
-        once = np.minimum(made, PAGE_LINES)
-        again = PAGE_LINES * repetitions[key[rows] // shape[1]]
+        once = np.minimum(made, PAGE_LINES) / alike[rows]
+        again = PAGE_LINES * repetitions[key[rows] // shape[1]] / alike[rows]
         low[rows] = np.maximum(once, np.minimum(made, again) * part)
         high[rows] = np.maximum(low[rows], made * (_ELEMENT / LINE_BYTES) * part)
         middle[rows] = np.sqrt(low[rows] * high[rows])

@@ -14,6 +14,7 @@ from numascape.prediction.copies import bytes_of_copy, seconds_to_copy
 from numascape.prediction.demand import Demand, Placed, cache_share
 from numascape.prediction.load import RunPlacement
 from numascape.prediction.speeds import Speeds
+from numascape.trace.schema import SCHEMAS
 from unit.prediction.made_up import machine_of, nodes, trace_of
 
 EMPTY = speeds_of(machine_of(1))
@@ -52,6 +53,22 @@ def test_what_exceeds_the_cache_comes_in_each_repetition() -> None:
     # At most a line for eight of 4096 accesses, of three quarters.
     assert demand.lines.tolist() == pytest.approx([(96 * 384) ** 0.5] * 4)
     assert (demand.least, demand.most) == pytest.approx((0.5, 2.0))
+
+
+def test_blocks_that_get_the_same_memory_are_one_block_for_the_cache() -> None:
+    # A block of two pages is freed and allocated again in each of four repetitions.
+    trace = trace_of([(page, 0, 64, 0) for page in range(8)], 1, repetitions=4)
+    in_blocks = trace.accesses.with_columns(
+        instance=pl.col("page") // 2, page=pl.col("page") % 2
+    ).cast({"instance": pl.UInt32, "page": pl.UInt32})
+    trace.__dict__["accesses"] = in_blocks
+    trace.__dict__["first_touch"] = trace.first_touch.clear()
+    same = [(0, instance, 0x7000_0000, 8192) for instance in range(4)]
+    trace.__dict__["instances"] = pl.DataFrame(same, SCHEMAS["instances"], orient="row")
+    # A cache of two pages fetches each line of the two pages once.
+    assert demand_of(trace, speeds(2 * 4096.0)).lines.tolist() == [64 / 4] * 8
+    # A cache of one page fetches half of the lines again in each repetition.
+    assert demand_of(trace, speeds(4096.0)).lines.tolist() == [64 / 2] * 8
 
 
 def two_phases() -> Demand:
