@@ -88,21 +88,24 @@ def initialise_in_parallel(subject: Subject) -> str:
 
 def _memory_of_its_own(subject: Subject, like: str) -> str:
     """Advise on memory that the allocator took from freed blocks: its pages are placed already."""
-    touched = subject.touched_at
-    code = f"the code at {_bare(touched)}" if touched else "other code"
+    touched, earlier = subject.touched_at, subject.touched_as
+    # If the C library filled the earlier structure, only its own allocation is known.
+    known = touched is not None and _bare(touched) != _bare(_allocated(subject))
+    at = f" at {_bare(touched)}" if known else ""
     return (
-        f"It has the memory of `{subject.touched_as}`, which was freed: {code} touched these pages "
-        f"first. {_allocate_once(subject)}, and initialise it in parallel, with the same division "
-        f"of work{like}. The kernel puts a page on the node of the thread that touches it first."
+        f"It has the memory of `{earlier}`, which was freed: its pages were touched first{at}, for "
+        f"`{earlier}`. {_allocate_once(subject)}, and initialise it in parallel, with the same "
+        f"division of work{like}. The kernel puts a page on the node of the thread that touches it "
+        "first."
     )
 
 
 def _allocate_once(subject: Subject) -> str:
     """How it gets memory that no other structure had."""
     allocated = _bare(_allocated(subject))
-    when = "once for the whole run"
-    if subject.row["instances"] == 1:
-        when = f"before `{subject.touched_as}` is freed"
+    when = f"before `{subject.touched_as}` is freed"
+    if subject.row["instances"] > 1:
+        when += ", or once for the whole run"
     return f"Allocate it {when}{f' (now at {allocated})' if allocated else ''}"
 
 

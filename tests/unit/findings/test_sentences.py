@@ -109,15 +109,18 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
 
 
 @pytest.mark.parametrize(
-    ("instances", "when"), [(45, "once for the whole run"), (1, "before `dvdx` is freed")]
+    ("instances", "when"),
+    [(45, "before `dvdx` is freed, or once for the whole run"), (1, "before `dvdx` is freed")],
 )
 def test_memory_of_freed_blocks_is_placed_already(instances: int, when: str) -> None:
     touched = Place("fill", "/src/a.c", 12, loop=True)
     reused = subject(touched, touched_as="dvdx", instances=instances)
     advice = initialise_in_parallel(reused)
-    assert "the memory of `dvdx`, which was freed: the code at a.c:12 touched these" in advice
+    assert "the memory of `dvdx`, which was freed: its pages were touched first at a.c:12" in advice
     assert f"Allocate it {when} (now at a.c:7), and initialise it in parallel" in advice
     assert "`mbind` comes too late" in interleave_pages(reused)
+    by_library = subject(Place("make", "/src/a.c", 7), touched_as="dvdx", instances=instances)
+    assert "were touched first, for `dvdx`. Allocate" in initialise_in_parallel(by_library)
 
 
 def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
