@@ -62,6 +62,7 @@ from numascape.trace.counting import (
     only_touches,
     structure_error,
 )
+from numascape.trace.info import PERF
 
 Diagnosis = Callable[[Subject], Finding | None]
 
@@ -192,11 +193,13 @@ def describe_not_judged(trace: Trace) -> str:
             "This trace has first touches only. These findings need counts of accesses: "
             f"{kinds}. Record the program without `--recorder faults` to get them."
         )
-    return (
-        "This trace has no first touches. These findings need them: "
-        f"{kinds}. Record page faults with the samples (`perf record -e page-faults:u -c 1 -d`), "
-        "or use `numascape record`."
-    )
+    how = "Start the program with `numascape record`"
+    if trace.info.recorder.name == PERF:
+        how = (
+            "Record page faults with the samples (`perf record -e page-faults:u -c 1 -d`), or use "
+        )
+        how += "`numascape record`"
+    return f"This trace has no first touches. These findings need them: {kinds}. {how}."
 
 
 def _of_touches(run: Run) -> list[Finding]:

@@ -15,7 +15,7 @@ from numascape.machine.kernel_lists import parse_cpu_list
 from numascape.samples.events import Recording, Sample
 from numascape.samples.perf_chains import with_calls
 from numascape.samples.perf_text import FIELDS, Parsed, parse
-from numascape.trace.info import Counts, Host
+from numascape.trace.info import PERF, Counts, Host
 
 _NEEDED = ("TID", "TIME", "ADDR", "IP")
 _CHAIN = "CALLCHAIN"
@@ -51,7 +51,7 @@ def read_perf_data(path: Path) -> Recording:
         captured=_value(header, "captured on"),
         host=_host(header, machine),
         machine=machine,
-        recorder="perf",
+        recorder=PERF,
         counts=counts_of(parsed),
         unseen=_unseen(parsed),
         blocks=memory_blocks(header),

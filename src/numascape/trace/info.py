@@ -35,6 +35,8 @@ Fraction = Annotated[float, Bounds(ge=0, le=1)]
 
 Counts = Literal["accesses", "first touches", "samples"]
 
+PERF: Final = "perf"
+"""The name of the recorder of samples that perf recorded."""
 PAGE_FAULTS: Final = "page-faults"
 """An event of the samples recorder: the kernel reports each page fault, not some accesses."""
 

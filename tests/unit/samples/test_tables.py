@@ -120,6 +120,12 @@ def test_without_page_faults_first_touch_is_unknown(trace: Trace) -> None:
     assert trace.first_touch.is_empty()
     assert Kind.SERIAL_FIRST_TOUCH in not_judged(trace)
     assert "This trace has no first touches" in describe_not_judged(trace)
+    assert "`perf record -e page-faults:u" in describe_not_judged(trace)
+    # `numascape record --pid` records no page faults if the process has run for a while.
+    recorder = dataclasses.replace(trace.info.recorder, name="binary")
+    attached = Trace(trace.path, dataclasses.replace(trace.info, recorder=recorder))
+    said = describe_not_judged(attached)
+    assert said.endswith("not where first touched. Start the program with `numascape record`.")
 
 
 def test_only_page_faults_are_no_accesses() -> None:
