@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
+
 from numascape.jobs.job import AnalysedJob
-from numascape.quantities import count_text, counted, ranges_text
+from numascape.quantities import count_text, counted, ranges_text, share_of, share_text
 
 _LISTED = 20
 
@@ -41,6 +43,10 @@ def _counts(job: AnalysedJob) -> str:
     if counts == {"first touches"}:
         return f"its ranks touched {pages}; accesses were not recorded"
     noun = "samples of accesses" if counts == {"samples"} else "accesses"
+    # The bursts of the ranks are independent, so the squares of their errors add up.
+    if error := math.sqrt((ranks["error"] ** 2).sum()):
+        within = share_text(share_of(error, reads + writes))
+        noun += f", estimated from a share of the work; the total is right within {within}"
     return f"{count_text(reads)} reads and {count_text(writes)} writes ({noun}) on {pages}"
 
 

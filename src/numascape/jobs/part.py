@@ -16,6 +16,7 @@ from numascape.findings.finding import Finding
 from numascape.findings.subject import Run
 from numascape.jobs.tables import SCHEMAS, JobTables
 from numascape.trace import Trace
+from numascape.trace.counting import run_error
 from numascape.trace.job import JobInfo, RankPart, read_part
 
 MIN_SHARE = 1e-4
@@ -69,6 +70,7 @@ def _rank(part: RankPart, trace: Trace) -> dict[str, Any]:
         "pages": info.totals.pages,
         "reads": info.totals.reads,
         "writes": info.totals.writes,
+        "error": run_error(trace) * (info.totals.reads + info.totals.writes),
     }
 
 

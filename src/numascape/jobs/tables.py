@@ -41,6 +41,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
             "pages": _COUNT,
             "reads": _COUNT,
             "writes": _COUNT,
+            "error": _SHARE,
         }
     ),
     "sums": pl.Schema(

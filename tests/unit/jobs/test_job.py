@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -16,12 +17,13 @@ import numascape
 from numascape import NumascapeError
 from numascape.findings import Kind
 from numascape.jobs.classes import classes_of
+from numascape.jobs.describe import describe_job
 from numascape.jobs.findings import job_findings
 from numascape.jobs.job import analyse_job
 from numascape.jobs.merged import open_job, write_merged
 from numascape.jobs.shared import shared_memory
 from numascape.jobs.stored_sums import store_sums
-from numascape.quantities import percent
+from numascape.quantities import percent, share_text
 from synthetic.job import rank_pattern, write_job, write_rank
 
 Numascape = Callable[..., tuple[int, str, str]]
@@ -45,6 +47,20 @@ def job(tmp_path: Path, written: Path) -> Path:
 def test_equal_ranks_are_one_class(job: Path) -> None:
     (only,) = classes_of(analyse_job(job).tables)
     assert (only.ranks, only.reason) == (tuple(range(SIZE)), "")
+
+
+def test_the_errors_of_ranks_that_counted_a_share_of_the_work_are_added_as_squares(
+    job: Path,
+) -> None:
+    analysed = analyse_job(job)
+    assert analysed.ranks["error"].to_list() == [0.0] * SIZE
+    assert "(accesses) on" in describe_job(analysed)[2]
+    accesses = analysed.ranks["reads"] + analysed.ranks["writes"]
+    ranks = analysed.ranks.with_columns(error=accesses * 0.08)
+    tables = dataclasses.replace(analysed.tables, ranks=ranks)
+    line = describe_job(dataclasses.replace(analysed, tables=tables))[2]
+    within = share_text(0.08 / SIZE**0.5)
+    assert f"estimated from a share of the work; the total is right within {within})" in line
 
 
 @pytest.mark.parametrize(
