@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import math
-
 from numascape.jobs.job import AnalysedJob
-from numascape.quantities import count_text, counted, ranges_text, share_of, share_text
+from numascape.quantities import count_text, counted, ranges_text, share_text
 
 _LISTED = 20
 
@@ -43,9 +41,8 @@ def _counts(job: AnalysedJob) -> str:
     if counts == {"first touches"}:
         return f"its ranks touched {pages}; accesses were not recorded"
     noun = "samples of accesses" if counts == {"samples"} else "accesses"
-    # The bursts of the ranks are independent, so the squares of their errors add up.
-    if error := math.sqrt((ranks["error"] ** 2).sum()):
-        within = share_text(share_of(error, reads + writes))
+    if job.estimate_error:
+        within = share_text(job.estimate_error)
         noun += f", estimated from a share of the work; the total is right within {within}"
     return f"{count_text(reads)} reads and {count_text(writes)} writes ({noun}) on {pages}"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from numascape.jobs.engines import Engine, local_engine, reduce_in_tree
 from numascape.jobs.stored_sums import read_stored
 from numascape.jobs.tables import JobTables, merge
 from numascape.jobs.task import Task
-from numascape.quantities import ranges_text
+from numascape.quantities import ranges_text, share_of
 from numascape.trace.job import JobInfo, LeftOut, list_parts, missing_ranks, read_job
 
 MAX_SECONDS_APART = 60
@@ -44,6 +45,16 @@ class AnalysedJob:
     def accesses(self) -> int:
         """Accesses of all ranks; if only first touches were recorded, their number."""
         return int(self.tables.sums["reads"].sum()) + int(self.tables.sums["writes"].sum())
+
+    @cached_property
+    def estimate_error(self) -> float:
+        """The error of the number of all accesses, as a share of it; 0 if all were counted.
+
+        The bursts of the ranks are independent, so the squares of their errors add up.
+        """
+        ranks = self.ranks
+        error = math.sqrt((ranks["error"] ** 2).sum())
+        return share_of(error, int(ranks["reads"].sum()) + int(ranks["writes"].sum()))
 
     @cached_property
     def notes(self) -> list[str]:

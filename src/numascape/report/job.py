@@ -115,6 +115,7 @@ def _about(job: AnalysedJob, found: list[JobFinding]) -> dict[str, Any]:
         "pages": int(ranks["pages"].sum()),
         "reads": int(ranks["reads"].sum()),
         "writes": int(ranks["writes"].sum()),
+        "estimate_error": job.estimate_error,
     }
 
 

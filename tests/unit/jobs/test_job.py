@@ -58,6 +58,9 @@ def test_the_errors_of_ranks_that_counted_a_share_of_the_work_are_added_as_squar
     accesses = analysed.ranks["reads"] + analysed.ranks["writes"]
     ranks = analysed.ranks.with_columns(error=accesses * 0.08)
     tables = dataclasses.replace(analysed.tables, ranks=ranks)
+    assert dataclasses.replace(analysed, tables=tables).estimate_error == pytest.approx(
+        0.08 / SIZE**0.5
+    )
     line = describe_job(dataclasses.replace(analysed, tables=tables))[2]
     within = share_text(0.08 / SIZE**0.5)
     assert f"estimated from a share of the work; the total is right within {within})" in line

@@ -21,6 +21,8 @@ export interface JobAbout {
   pages: number;
   reads: number;
   writes: number;
+  /** The error of the number of all accesses, as a share of it; 0: all were counted. */
+  estimate_error: number;
   /** The verdict, in one line. */
   conclusion: string;
   /** The address above the pages of ranks; only in a page that `numascape view` serves. */

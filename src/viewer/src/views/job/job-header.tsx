@@ -40,6 +40,7 @@ export function JobFacts({ job: { about } }: { job: Job }) {
           {touches
             ? "first touches only"
             : `${show.short(about.reads)} reads, ${show.short(about.writes)} writes`}
+          {about.estimate_error > 0 && `, ± ${show.share(about.estimate_error)}`}
         </Fact>
         <Fact name="Pages touched">{show.count(about.pages)}</Fact>
       </dl>
