@@ -33,13 +33,17 @@ def share_text(share: float) -> str:
     return f"{100 * share:.{2 if share < 0.01 else 1}f} %"
 
 
+LEAST_ROUNDED = 0.01
+"""From this share on, `percent` rounds to whole percents."""
+
+
 def percent(share: float) -> str:
     """Return a share of 0 to 1 in percent for sentences, rounded if at least 1 %: `53 %`."""
     if 0.995 <= share < 0.9995:
         return "> 99 %"
-    if 0.01 <= share < 0.995 or share >= 1:
+    if LEAST_ROUNDED <= share < 0.995 or share >= 1:
         return f"{100 * share:.0f} %"
-    if 0.0001 <= share < 0.01:
+    if 0.0001 <= share < LEAST_ROUNDED:
         return f"{100 * share:.2g} %"
     return share_text(share)
 

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal
 
-from numascape.quantities import count_text, percent
+from numascape.findings.thresholds import MIN_RELEVANT_GAIN
+from numascape.quantities import LEAST_ROUNDED, count_text, percent
 from numascape.terminal import printable
 
 
@@ -124,7 +126,12 @@ class Gain:
     @property
     def saved(self) -> str:
         """The saved share as text, for the user."""
-        return f"{'at most ' if self.at_most else ''}{percent(max(0.0, self.share))}"
+        share = max(0.0, self.share)
+        text = percent(share)
+        if LEAST_ROUNDED <= share < MIN_RELEVANT_GAIN:
+            # Rounded, it would seem to be as large as the threshold that it does not reach.
+            text = f"{math.floor(1000 * share) / 10:.1f} %"
+        return f"{'at most ' if self.at_most else ''}{text}"
 
 
 class Remedy(str, Enum):

@@ -141,3 +141,18 @@ def test_another_fix_must_be_clearly_better(
     # The gain of divided work is an upper bound, and is compared with no other.
     divided = (Fix("c", Remedy.DIVIDED), Fix("b", Remedy.INTERLEAVED))
     assert gain._best_remedy(run, [finding(*divided)]) is Remedy.DIVIDED
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0199, "1.9 %"),
+        (0.0151, "1.5 %"),
+        (0.01, "1.0 %"),
+        (0.02, "2 %"),
+        (0.0099, "0.99 %"),
+        (-0.1, "0 %"),
+    ],
+)
+def test_a_gain_below_the_threshold_does_not_look_like_it(share: float, text: str) -> None:
+    assert Gain(share, share, share, "links", "m").saved == text
