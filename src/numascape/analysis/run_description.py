@@ -20,6 +20,8 @@ from numascape.trace.info import Times, Totals, TraceInfo
 from numascape.trace.phase import TraceOfPhase
 from numascape.trace.trace import Trace
 
+_SHORT_S = 0.01
+"""A shorter time would be 0.00 s, or nearly so, with two digits after the point."""
 _PAGE = ["structure", "instance", "page"]
 
 
@@ -54,7 +56,9 @@ def _describe_end(exit_status: int | None) -> str:
 def _describe_cost(times: Times) -> str:
     if times.cpu_s is None or not times.native_cpu_s:
         return ""
-    return f", {times.cpu_s / times.native_cpu_s:.1f} times the {times.native_cpu_s:.2f} s without"
+    native = times.native_cpu_s
+    digits = ".2f" if native >= _SHORT_S else ".1g"
+    return f", {times.cpu_s / native:.1f} times the {native:{digits}} s without"
 
 
 def _totals(trace: Trace) -> Totals:

@@ -60,6 +60,10 @@ def described(tables: Tables, info: TraceInfo, folder: Path, **known: Any) -> li
             {"times": Times(1.5, 2.25, 0.5)},
             "ran 1.50 s (2.25 s of CPU, 4.5 times the 0.50 s without) under",
         ),
+        (
+            {"times": Times(1.5, 0.12, 0.004)},
+            "ran 1.50 s (0.12 s of CPU, 30.0 times the 0.004 s without) under",
+        ),
     ],
 )
 def test_the_time_and_the_end_are_said(
