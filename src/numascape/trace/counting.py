@@ -131,9 +131,11 @@ def samples_are_faults(recorder: Recorder) -> bool:
 
 
 def misses_touches(trace: Trace) -> bool:
-    """Whether pages may have accesses but no first touch: touches are then known from page faults.
+    """Whether some accesses are to pages whose first touch was not seen.
 
-    Memory that was freed and allocated again does not fault.
+    With samples or bursts, first touches come from page faults. There is none for memory that was
+    freed and allocated again, nor for a page that the kernel filled before the program ran, such as
+    the end of the main thread's stack.
     """
     return trace.info.recorder.counts == "samples" or counted_share(trace) < 1
 

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from numascape.analysis.ownership import Owner
+from numascape.findings import examine
 from numascape.findings.diagnoses import no_problem, partitioned
 from numascape.findings.diagnoses.no_problem import (
     _cached_share,
@@ -22,6 +25,8 @@ from numascape.findings.diagnoses.no_problem import (
 )
 from numascape.findings.pattern import Pattern
 from numascape.findings.thresholds import MIN_DOMINANT_SHARE
+from synthetic.in_memory import trace_of
+from synthetic.pattern import Pattern as Program
 
 
 def facts(accesses: int, own: float, threads: int = 2) -> Any:
@@ -148,3 +153,17 @@ def test_partitioned_memory_is_used_by_its_first_toucher_and_local(
     assert (partitioned.diagnose(subject) is not None) is found
     subject.whole.first_toucher = None
     assert partitioned.diagnose(subject) is None
+
+
+@pytest.mark.parametrize(("sample", "private"), [(0.05, 1.0), (None, 0.25)])
+def test_bursts_do_not_see_all_first_touches(sample: float | None, private: float) -> None:
+    """The kernel filled three of four pages of a stack before the program ran."""
+    pattern = Program("stack", 1)
+    s = pattern.structure("Stack#0", 4, kind="stack")
+    pattern.access(s, np.arange(4), 0, 1000, 0)
+    pattern.touch(s, np.arange(1), 0)
+    trace = trace_of(pattern)
+    options = {} if sample is None else {"sample": sample}
+    recorder = dataclasses.replace(trace.info.recorder, options=options)
+    trace.__dict__["info"] = dataclasses.replace(trace.info, recorder=recorder)
+    assert private_share(examine(trace)) == private
