@@ -89,11 +89,12 @@ def _describe_totals(trace: Trace, totals: Totals, names: NameShares) -> str:
         )
     if recorder.counts == "samples":
         samples = totals.reads + totals.writes
-        who = f"by {threads} " if recorder.by_thread else ""
+        who = f" by {threads}" if recorder.by_thread else ""
         return (
-            f"{counted(samples, 'sample')} of accesses {who}to {pages}, {names.text()}; "
+            f"{counted(samples, 'sample')} of accesses{who}, {names.text()}; "
             "shares are estimates, within "
-            f"{share_text(sampling_error(recorder, samples))} of the run's"
+            f"{share_text(sampling_error(recorder, samples))} of the run's; "
+            f"it is known that {pages} were used"
         )
     estimated = ""
     if (share := counted_share(trace)) < 1.0:
