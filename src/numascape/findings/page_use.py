@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -149,6 +150,18 @@ def page_use(rows: pl.DataFrame) -> PageUse:
         by_group.sum(axis=2) if groups > 1 else by_group[:, :, 0],
         by_group=by_group if groups > 1 else None,
     )
+
+
+def touched_alone(touched: pl.DataFrame, threads: Collection[int]) -> bool:
+    """Whether each instance was touched first by one thread, and each of `threads` touched some.
+
+    `touched` has the structure's first touches.
+    """
+    by_instance = touched.group_by("instance").agg(
+        pl.col("thread").n_unique().alias("touchers"), pl.col("thread").first()
+    )
+    alone = bool((by_instance["touchers"] == 1).all())
+    return alone and set(threads) <= set(by_instance["thread"].to_list())
 
 
 def first_touchers(use: PageUse, touched: pl.DataFrame) -> Integers | None:

@@ -16,7 +16,7 @@ from numascape.findings.earlier_blocks import earlier_owner
 from numascape.findings.finding import Place
 from numascape.findings.footprint import Footprint, footprint_of, sampled_footprint
 from numascape.findings.judging import judged_use
-from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use
+from numascape.findings.page_use import Integers, PageUse, first_touchers, page_use, touched_alone
 from numascape.findings.pattern import (
     Pattern,
     looked_up,
@@ -174,13 +174,7 @@ class Subject:
     def own_instances(self) -> bool:
         """Whether each instance was touched first by one thread, and each thread touched some."""
         own = pl.col("structure") == self.structure
-        by_instance = (
-            self.run.trace.first_touch.filter(own)
-            .group_by("instance")
-            .agg(pl.col("thread").n_unique().alias("touchers"), pl.col("thread").first())
-        )
-        alone = bool((by_instance["touchers"] == 1).all())
-        return alone and set(self.threads) <= set(by_instance["thread"].to_list())
+        return touched_alone(self.run.trace.first_touch.filter(own), self.threads)
 
     @cached_property
     def touchers(self) -> Integers | None:

@@ -26,6 +26,7 @@ from numascape.findings.remedies import balanced
 from numascape.findings.sources import Schedule, Sources
 from numascape.prediction import demand_of, speeds_of
 from numascape.prediction.initialisation import WithInitialisation
+from unit.findings.sentence_cases import subject
 from unit.prediction.made_up import machine_of, trace_of
 
 
@@ -67,45 +68,6 @@ def test_first_touches_are_said_with_their_place(threads: int, place: Any, end: 
 def test_nodes_of_pages_are_said_in_order() -> None:
     see = read_first_touches(facts(), Owner.PROGRAM, {2: 10, 0: 30})[0]
     assert see[1] == "Its pages were on node 0: 75 %, node 2: 25 %."
-
-
-def subject(touched: Place | None = None, used: Place | None = None, **known: Any) -> Any:
-    row = {
-        "kind": "heap",
-        "function": "make",
-        "file": "/src/a.c",
-        "line": 7,
-        "size": 8192,
-        "instances": 1,
-    }
-    already, text = known.pop("already", False), known.pop("text", "")
-    whole = SimpleNamespace(
-        first_toucher=0,
-        first_toucher_share=known.pop("serial", 1.0),
-        place=known.pop("place", ("", "", 0)),
-    )
-    run = SimpleNamespace(
-        openmp=known.pop("openmp", True),
-        has_python=known.pop("has_python", False),
-        nodes=known.pop("nodes", None),
-        sources=SimpleNamespace(is_parallel=lambda _: already, text=lambda _: text),
-    )
-    return SimpleNamespace(
-        touched_at=touched,
-        used_at=used,
-        worked_in=known.pop("worked_in", None),
-        in_tasks=known.pop("in_tasks", False),
-        schedule=known.pop("schedule", None),
-        region_loop=known.pop("region_loop", None),
-        is_used_in_call=known.pop("is_used_in_call", False),
-        touched_as=known.pop("touched_as", None),
-        initial_loop=known.pop("initial_loop", None),
-        whole=whole,
-        name=known.pop("name", "grid->vx"),
-        row={**row, **known},
-        run=run,
-        touched_bytes=4096,
-    )
 
 
 @pytest.mark.parametrize(
