@@ -31,6 +31,13 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
             f"The first trace counts {before.counts}, the second one {after.counts}: "
             "compare shares, not numbers."
         )
+    for which, run in (("first", before), ("second", after)):
+        if run.counted_share < 1.0:
+            found.append(
+                f"The {which} trace has estimates from {share_text(run.counted_share)} of the "
+                f"work. Its number of all accesses is right within {share_text(run.estimate_error)}"
+                ", and those of structures have larger errors. Smaller changes may be chance."
+            )
     if before.threads != after.threads:
         found.append(
             f"The first run has {counted(before.threads, 'thread')}, the second one "

@@ -11,6 +11,7 @@ import polars as pl
 
 from numascape.analysis.remote import foreign_accesses, remote_accesses
 from numascape.trace import Trace
+from numascape.trace.counting import counted_share, run_error
 from numascape.trace.summary import structure_summary
 
 
@@ -50,7 +51,9 @@ class RunMeasures:
 
     `busiest_node_share` is the share of the node with most accesses, relative to the accesses to
     pages whose node is known. `known_share` is the share of all accesses whose nodes are known.
-    `counts` is what the recorder counted: accesses, samples, or first touches.
+    `counts` is what the recorder counted: accesses, samples, or first touches. If only bursts with
+    `counted_share` of the work were counted, `estimate_error` is the error of the number of all
+    accesses, as a share of it.
     """
 
     path: Path
@@ -63,6 +66,8 @@ class RunMeasures:
     writes: int
     pages: int
     counts: str
+    counted_share: float
+    estimate_error: float
     known_share: float
     remote_share: float | None
     foreign_share: float | None
@@ -118,6 +123,8 @@ def measure_run(trace: Trace, use: NodeAccesses) -> RunMeasures:
         writes=int(trace.accesses["writes"].sum()),
         pages=info.totals.pages,
         counts=info.recorder.counts,
+        counted_share=counted_share(trace),
+        estimate_error=run_error(trace),
         known_share=known / accesses if accesses else 0.0,
         remote_share=away / known if known else None,
         foreign_share=foreign / touched if touched else None,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 
@@ -20,6 +21,7 @@ from numascape.comparison.measures import StructureKey, StructureMeasures
 from numascape.comparison.printing import print_comparison
 from numascape.errors import NumascapeError
 from numascape.trace import Trace
+from numascape.trace.schema import SCHEMAS
 from synthetic.in_memory import trace_of
 from synthetic.pattern import Pattern
 
@@ -155,6 +157,18 @@ def test_other_conditions_are_named() -> None:
     counts, threads = cautions(compared(program(False), other))
     assert counts.startswith("The first trace counts accesses, the second one samples:")
     assert threads.startswith("The first run has 32 threads, the second one 16 threads:")
+
+
+def test_estimates_from_a_share_of_the_work_are_named() -> None:
+    traces = [trace_of(program(False), which) for which in ("before", "after")]
+    recorder = dataclasses.replace(traces[1].info.recorder, options={"sample": 0.05})
+    traces[1].__dict__["info"] = dataclasses.replace(traces[1].info, recorder=recorder)
+    rows = [(0, 0, 0, group, 30, 70, 2) for group in range(8)]
+    schema = SCHEMAS["burst_groups"]
+    traces[1].__dict__["burst_groups"] = pl.DataFrame(rows, schema, orient="row")
+    (estimates,) = cautions(compare_traces(traces[0], traces[1]))
+    assert estimates.startswith("The second trace has estimates from 5.0 % of the work. ")
+    assert "is right within 6.2 %, and" in estimates  # one of 16 bursts
 
 
 def test_a_thread_that_wandered_counts_on_each_of_its_nodes_alike() -> None:
