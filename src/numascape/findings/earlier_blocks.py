@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from numascape.trace.once import once_per_trace
 from numascape.trace.trace import Trace
 
 _TOUCH = ["thread", "time_ns"]
@@ -17,19 +18,30 @@ _TOUCH = ["thread", "time_ns"]
 def earlier_owner(trace: Trace, structure: int, place: tuple[str, str, int]) -> str | None:
     """The name of the structure for which the code at `place` touched most of these pages first.
 
-    None if the code uses `structure` itself, or if no other structure that the code uses has the
-    same first touches.
+    None if another structure with the same first touches is not known, or if `structure` itself was
+    used by this code and in the phases of these touches.
     """
     function, file, line = place
     here = (pl.col("function") == function) & (pl.col("file") == file)
-    used = trace.source_lines.filter(here)["structure"].unique()
-    if used.is_empty() or structure in used:
-        return None
     touches = trace.first_touch.filter(here, pl.col("line") == line)
-    own = touches.filter(pl.col("structure") == structure).select(_TOUCH).unique()
-    others = touches.filter(pl.col("structure").is_in(used.implode()))
-    shared = others.select(*_TOUCH, "structure").unique().join(own, on=_TOUCH, how="semi")
-    if shared.select(_TOUCH).n_unique() * 2 < max(1, own.height):
-        return None
-    first = shared.group_by("structure").len().sort("len", "structure", descending=[True, False])
-    return str(trace.structures.item(first["structure"][0], "name"))
+    own = touches.filter(pl.col("structure") == structure)
+    by_code = trace.source_lines.filter(here)["structure"].unique()
+    in_phases = pl.col("phase").is_in(own["phase"].unique().implode())
+    by_phase = _used_in_phases(trace).filter(in_phases)["structure"].unique()
+    events = own.select(_TOUCH).unique()
+    for used in (by_code, by_phase):
+        if structure in used:
+            continue
+        others = touches.filter(pl.col("structure").is_in(used.implode()))
+        shared = others.select(*_TOUCH, "structure").unique().join(events, on=_TOUCH, how="semi")
+        if 0 < events.height <= 2 * shared.select(_TOUCH).n_unique():
+            first = shared.group_by("structure").len()
+            first = first.sort("len", "structure", descending=[True, False])
+            return str(trace.structures.item(first["structure"][0], "name"))
+    return None
+
+
+@once_per_trace
+def _used_in_phases(trace: Trace) -> pl.DataFrame:
+    """The structures that were accessed in each phase: structure, phase."""
+    return trace.accesses.select("structure", "phase").unique()
