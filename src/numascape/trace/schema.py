@@ -194,8 +194,11 @@ OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
 }
 """Columns that a table either has all or none of, because they may not be recorded."""
 
-# Columns that old traces, without phases, do not have, and their default values.
-ADDED: Final[dict[str, dict[str, int]]] = {"first_touch": {"phase": 0}}
+# Columns that old traces do not have, and their default values.
+ADDED: Final[dict[str, dict[str, int]]] = {
+    "first_touch": {"phase": 0},
+    "burst_groups": {"phase": 0},
+}
 
 # The tables whose first column is 0, 1, 2, ...: an id is a row number.
 NUMBERED: Final = {

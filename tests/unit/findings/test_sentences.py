@@ -70,21 +70,6 @@ def test_nodes_of_pages_are_said_in_order() -> None:
     assert see[1] == "Its pages were on node 0: 75 %, node 2: 25 %."
 
 
-@pytest.mark.parametrize(
-    ("instances", "when"),
-    [(45, "before `dvdx` is freed, or once for the whole run"), (1, "before `dvdx` is freed")],
-)
-def test_memory_of_freed_blocks_is_placed_already(instances: int, when: str) -> None:
-    touched = Place("fill", "/src/a.c", 12, loop=True)
-    reused = subject(touched, touched_as="dvdx", instances=instances)
-    advice = initialise_in_parallel(reused)
-    assert "the memory of `dvdx`, which was freed: its pages were touched first at a.c:12" in advice
-    assert f"Allocate it {when} (now at a.c:7), and initialise it in parallel" in advice
-    assert "`mbind` comes too late" in interleave_pages(reused)
-    by_library = subject(Place("make", "/src/a.c", 7), touched_as="dvdx", instances=instances)
-    assert "were touched first, for `dvdx`. Allocate" in initialise_in_parallel(by_library)
-
-
 def test_initialisation_is_advised_where_it_is_and_as_the_work() -> None:
     touched, used = Place("fill", "/src/a.c", 12), Place("work", "/src/b.c", 30)
     plain = initialise_in_parallel(subject(touched, used))

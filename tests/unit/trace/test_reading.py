@@ -298,4 +298,7 @@ def test_a_trace_from_before_phases_reads_as_one_of_phase_0(
     trace_folder: Path, tables: Tables
 ) -> None:
     replace_table(trace_folder, "first_touch", tables["first_touch"].drop("phase"))
-    assert numascape.open(trace_folder).first_touch["phase"].to_list() == [0, 0, 0]
+    replace_table(trace_folder, "burst_groups", tables["burst_groups"].drop("phase"))
+    trace = numascape.open(trace_folder)
+    assert trace.first_touch["phase"].to_list() == [0, 0, 0]
+    assert trace.burst_groups["phase"].to_list() == [0, 0]
