@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "held_signals.h"
 #include "os.h"
 #include "runtime.h"
 
@@ -57,12 +58,8 @@ void start_time_slices() {
     pthread_t clock;
     session_begin = read_session_begin();
     // The new thread must take no signals of the program.
-    uint64_t before = 0;
-    const uint64_t all = ~uint64_t{0};
-    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
-             reinterpret_cast<long>(&before), sizeof all);
+    const os::HeldSignals held;
     next_of(create_thread, "pthread_create")(&clock, nullptr, run_clock, nullptr);
-    os::call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
 }
 
 }  // namespace numascape

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "held_signals.h"
 #include "processor.h"
 
 namespace numascape::os {
@@ -50,14 +51,10 @@ __attribute__((noinline, cold)) inline uint64_t forbidden_ticks() {
     if (!are_ticks_forbidden()) {
         return processor_ticks();
     }
-    const uint64_t all = ~uint64_t{0};
-    uint64_t before = 0;
-    call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&all),
-         reinterpret_cast<long>(&before), sizeof before);
+    const HeldSignals held;
     call(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE);
     const uint64_t ticks = processor_ticks();
     call(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV);
-    call(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&before), 0, sizeof before);
     return ticks;
 }
 

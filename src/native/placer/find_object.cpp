@@ -18,11 +18,12 @@ namespace {
 struct Search {
     std::uintptr_t address;
     struct dl_find_object* result;
+    bool is_found;
 };
 
 // For visit_modules: 1 if the object has the address.
 int look_into(dl_phdr_info* object, std::size_t, void* argument) {
-    const Search& search = *static_cast<const Search*>(argument);
+    Search& search = *static_cast<Search*>(argument);
     void* unwind_table = nullptr;
     bool has_address = false;
     for (int i = 0; i < object->dlpi_phnum; ++i) {
@@ -41,6 +42,7 @@ int look_into(dl_phdr_info* object, std::size_t, void* argument) {
     search.result->dlfo_flags = 0;
     search.result->dlfo_link_map = nullptr;  // the unwinder does not use it
     search.result->dlfo_eh_frame = unwind_table;
+    search.is_found = true;
     return 1;
 }
 
@@ -53,7 +55,8 @@ extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(
     if (const auto find_object = numascape::placer::find_object_of_c_library()) {
         return find_object(address, result);
     }
-    Search search{reinterpret_cast<std::uintptr_t>(address), result};
-    return numascape::placer::visit_modules(look_into, &search) == 1 ? 0 : -1;
+    Search search{reinterpret_cast<std::uintptr_t>(address), result, false};
+    numascape::placer::visit_modules(look_into, &search);
+    return search.is_found ? 0 : -1;
 }
 #endif

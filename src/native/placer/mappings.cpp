@@ -6,12 +6,21 @@
 
 #include <sys/mman.h>
 
+#include "held_signals.h"
 #include "os.h"
 #include "placer.h"
 #include "report.h"
 
 namespace numascape::placer {
 namespace {
+
+// For the program, a call is one step: a handler that leaves it with siglongjmp, or a request to
+// cancel the thread, finds it before or after. The program may have forbidden the system call that
+// holds signals; then nothing is placed any more.
+class CallInUse {
+  private:
+    os::HeldSignals held_{!is_silent && (any_blocks() || places_blocks)};
+};
 
 // The state of the table of calls; blocks are in a separate map.
 MemoryState memory;
@@ -115,6 +124,7 @@ using numascape::SystemCall;
 extern "C" {
 
 void* mmap(void* hint, std::size_t bytes, int protection, int flags, int file, off_t offset) {
+    const CallInUse in_use;
     const SystemCall call{
         SYS_mmap,
         {reinterpret_cast<std::uint64_t>(hint), bytes, static_cast<std::uint64_t>(protection),
@@ -134,6 +144,7 @@ void* mmap64(void* hint, std::size_t bytes, int protection, int flags, int file,
 }
 
 int munmap(void* memory, std::size_t bytes) {
+    const CallInUse in_use;
     const SystemCall call{SYS_munmap, {reinterpret_cast<std::uint64_t>(memory), bytes}, {}};
     return to_errno(call_and_follow(call)) == MAP_FAILED ? -1 : 0;
 }
@@ -144,6 +155,7 @@ void* mremap(void* memory, std::size_t former_bytes, std::size_t bytes, int flag
     const int names_target = MREMAP_FIXED | 4;  // MREMAP_DONTUNMAP
     void* to = (flags & names_target) != 0 ? va_arg(arguments, void*) : nullptr;
     va_end(arguments);
+    const CallInUse in_use;
     const SystemCall call{SYS_mremap,
                           {reinterpret_cast<std::uint64_t>(memory), former_bytes, bytes,
                            static_cast<std::uint64_t>(flags), reinterpret_cast<std::uint64_t>(to)},

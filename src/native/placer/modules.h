@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The modules (program and libraries) that are loaded now.
+// The modules of the process. The C library holds a lock while it tells them (dl_iterate_phdr). The
+// program holds the same lock while its own visitor runs, and its visitor may wait for a thread
+// that allocates. So an allocation never waits for a visit of the program. A child of a fork gets
+// the lock as it is at this moment: if another thread holds it, then for ever. So there is no visit
+// of ours during a fork.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +14,16 @@ struct dl_phdr_info;
 
 namespace numascape::placer {
 
-// As dl_iterate_phdr, which must not be called directly: it holds a lock of the C library, which
-// stays held in the child if another thread forks meanwhile.
-int visit_modules(int (*visit)(dl_phdr_info*, std::size_t, void*), void* argument);
+using Visitor = int (*)(dl_phdr_info*, std::size_t, void*);
 
-// A number that grows when modules are loaded.
+// As dl_iterate_phdr. False, without a visit, while the program visits the modules, or forks.
+bool visit_modules(Visitor visit, void* argument);
+
+// How many modules have been loaded so far, or kUnknownLoads.
+inline constexpr std::uint64_t kUnknownLoads = ~std::uint64_t{0};
 std::uint64_t module_loads();
 
-// Called before and after a fork, so that no other thread visits modules.
+// For a fork: waits until no thread visits the modules for us, and lets none begin.
 void lock_modules();
 void unlock_modules();
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "child_environment.h"
+#include "held_signals.h"
 #include "modules.h"
 #include "os.h"
 #include "program_starts.h"
@@ -32,6 +33,7 @@ bool is_active = false;
 std::uint32_t process = 0;
 std::uint64_t placed_loads = 0;  // of modules, when their variables were placed last
 SpinLock placing_variables;
+std::uint64_t signals_before_fork = 0;
 thread_local bool is_inside = false;  // allocations within our own calls are not the program's
 
 // The addresses of a module's writable variables with initial values from its file.
@@ -96,38 +98,57 @@ void read_max_ranges() {
     if (most > 0) max_ranges = static_cast<std::uint32_t>(most) / 2;
 }
 
-void place_variables() {
-    if (!plan.places_variables()) return;
+bool knows_all_variables() {
     const std::uint64_t loads = module_loads();
-    SpinGuard guard(placing_variables);
-    if (loads == placed_loads) return;
-    placed_loads = loads;
-    if (!ask_variables(plan, place_variable)) report_unanswered();
+    return loads == placed_loads || loads == kUnknownLoads;
 }
 
-// A handler of a signal may fork while its thread is inside our functions, and holds these locks.
-// It goes on with them, also in the child.
+void place_variables() {
+    if (!plan.places_variables() || knows_all_variables()) return;
+    const os::HeldSignals held;  // a handler may fork
+    const std::uint64_t loads = module_loads();
+    SpinGuard guard(placing_variables);
+    if (loads == placed_loads || loads == kUnknownLoads) return;
+    const Reply reply = ask_variables(plan, place_variable);
+    if (reply != Reply::kLater) placed_loads = loads;
+    if (reply == Reply::kNone) report_unanswered();
+}
+
+// The locks are held only by threads that hold signals. So a handler that forks finds that its
+// thread holds none of them.
 void before_fork() {
-    if (is_inside) return;
+    const std::uint64_t signals = is_silent ? 0 : os::hold_signals();
     placing_variables.lock();
     lock_modules();
     lock_blocks();
+    signals_before_fork = signals;
 }
 
-void after_fork_in_parent() {
-    if (is_inside) return;
+void unlock_after_fork() {
     unlock_blocks();
     unlock_modules();
     placing_variables.unlock();
 }
 
-void after_fork_in_child() {
-    after_fork_in_parent();
-    if (is_silent) return;
+void after_fork_in_parent() {
+    const std::uint64_t signals = signals_before_fork;
+    unlock_after_fork();
+    if (!is_silent) os::release_signals(signals);
+}
+
+void begin_in_child() {
     process = os::process_id();
     for_each_block([](Block& block) { block.counted = true; });  // the parent reports those
     report_begin(plan);
     threads_begin(plan);
+}
+
+void after_fork_in_child() {
+    const std::uint64_t signals = signals_before_fork;
+    unlock_after_fork();
+    if (is_silent) return;
+    begin_in_child();
+    os::release_signals(signals);
 }
 
 [[gnu::constructor]] void begin() {
@@ -181,7 +202,7 @@ std::uint32_t rule_now(bool is_mapping) {
     bool unanswered = false;
     const std::uint32_t rule = rule_of_caller(plan, is_mapping, unanswered);
     if (unanswered) report_unanswered();
-    if (plan.places_variables() && placed_loads != module_loads()) place_variables();
+    place_variables();
     is_inside = false;
     const bool is_placed = rule != kNone && plan.rule(rule).policy != Policy::kFirstTouch;
     return is_placed ? rule : kNone;

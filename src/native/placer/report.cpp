@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "held_signals.h"
 #include "os.h"
 #include "spin_lock.h"
 #include "threads.h"
@@ -95,6 +96,7 @@ ThreadReport* report_thread() {
 
 void report_block(Block& block) {
     if (header == nullptr || ended.load()) return;
+    const os::HeldSignals held;  // a handler may free a block
     SpinGuard guard(counting);
     count_block(block);
 }

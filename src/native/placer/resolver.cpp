@@ -145,12 +145,11 @@ std::size_t write_python(const AskedStack& stack, char* to, std::uint32_t& found
     return used;
 }
 
-bool ask(Connection& connection, Question question, const AskedStack& stack) {
-    constexpr std::size_t kBytes = kMaxModuleBytes + kMaxPythonBytes;
-    Modules modules;
-    modules.bytes = static_cast<char*>(os::map_sparse(kBytes));
-    if (os::failed(modules.bytes)) return false;
-    visit_modules(add_module, &modules);
+constexpr std::size_t kQuestionBytes = kMaxModuleBytes + kMaxPythonBytes;
+
+// `modules.bytes` has room for the question.
+bool send_question(Connection& connection, Question question, const AskedStack& stack,
+                   const Modules& modules) {
     std::uint32_t functions = 0;
     const std::size_t python_bytes =
         write_python(stack, modules.bytes + kMaxModuleBytes, functions);
@@ -162,12 +161,26 @@ bool ask(Connection& connection, Question question, const AskedStack& stack) {
         static_cast<std::uint32_t>(modules.used),
         stack.is_mapping ? 1u : 0u,
         functions};
-    const bool asked = connection.send(&header, sizeof header) &&
-                       connection.send(modules.bytes, modules.used) &&
-                       connection.send(stack.addresses, stack.count * 8) &&
-                       connection.send(modules.bytes + kMaxModuleBytes, python_bytes);
-    os::unmap(modules.bytes, kBytes);
-    return asked;
+    return connection.send(&header, sizeof header) &&
+           connection.send(modules.bytes, modules.used) &&
+           connection.send(stack.addresses, stack.count * 8) &&
+           connection.send(modules.bytes + kMaxModuleBytes, python_bytes);
+}
+
+// Asks, and reads the beginning of the answer.
+template <typename Answer>
+Reply ask(Connection& connection, Question question, const AskedStack& stack, Answer& answer) {
+    Modules modules;
+    modules.bytes = static_cast<char*>(os::map_sparse(kQuestionBytes));
+    if (os::failed(modules.bytes)) return Reply::kNone;
+    Reply reply = Reply::kLater;
+    if (visit_modules(add_module, &modules)) {
+        const bool answered = send_question(connection, question, stack, modules) &&
+                              connection.receive(&answer, sizeof answer);
+        reply = answered ? Reply::kAnswer : Reply::kNone;
+    }
+    os::unmap(modules.bytes, kQuestionBytes);
+    return reply;
 }
 
 int look_for_python(dl_phdr_info* info, std::size_t, void*) {
@@ -186,10 +199,11 @@ int look_for_python(dl_phdr_info* info, std::size_t, void*) {
 
 }  // namespace
 
-bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer) {
+Reply ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer) {
     Connection connection(plan.text(plan.header().socket));
-    return ask(connection, Question::kStack, stack) && connection.receive(&answer, sizeof answer) &&
-           (answer.rule == kNone || answer.rule < plan.rule_count());
+    const Reply reply = ask(connection, Question::kStack, stack, answer);
+    const bool is_valid = answer.rule == kNone || answer.rule < plan.rule_count();
+    return reply == Reply::kAnswer && !is_valid ? Reply::kNone : reply;
 }
 
 std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMax]) {
@@ -199,26 +213,26 @@ std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMax]) {
 
 bool found_python() {
     const std::uint64_t loads = module_loads();
-    if (python.is_loaded() || looked_at.exchange(loads) == loads) return false;
+    if (python.is_loaded() || loads == kUnknownLoads || looked_at.exchange(loads) == loads) {
+        return false;
+    }
     visit_modules(look_for_python, nullptr);
     return python.is_loaded();
 }
 
-bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&)) {
+Reply ask_variables(const Plan& plan, void (*take)(const PlacedVariable&)) {
     Connection connection(plan.text(plan.header().socket));
     VariablesAnswer answer{};
-    if (!ask(connection, Question::kVariables, {}) || !connection.receive(&answer, sizeof answer)) {
-        return false;
-    }
+    const Reply reply = ask(connection, Question::kVariables, {}, answer);
     for (std::uint32_t i = 0; i < answer.count; ++i) {
         PlacedVariable variable{};
-        if (!connection.receive(&variable, sizeof variable)) return false;
+        if (!connection.receive(&variable, sizeof variable)) return Reply::kNone;
         if (variable.rule < plan.rule_count() && variable.first % kPageBytes == 0 &&
             variable.end % kPageBytes == 0 && variable.first <= variable.end) {
             take(variable);
         }
     }
-    return true;
+    return reply;
 }
 
 }  // namespace numascape::placer

@@ -21,8 +21,11 @@ struct AskedStack {
     bool is_mapping;
 };
 
-// The rule for the memory that was allocated with this call stack. False if there is no answer.
-bool ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer);
+// kLater: the modules could not be visited now.
+enum class Reply { kAnswer, kNone, kLater };
+
+// The rule for the memory that was allocated with this call stack.
+Reply ask_stack(const Plan& plan, const AskedStack& stack, StackAnswer& answer);
 
 // The Python functions that the calling thread executes. Returns how many were found: none before
 // `found_python` has returned true.
@@ -32,7 +35,6 @@ std::uint32_t python_functions(PythonFrame (&found)[PythonFrames::kMax]);
 bool found_python();
 
 // Calls `take(const PlacedVariable&)` for the variables of all loaded modules that have a rule.
-// False if there is no answer.
-bool ask_variables(const Plan& plan, void (*take)(const PlacedVariable&));
+Reply ask_variables(const Plan& plan, void (*take)(const PlacedVariable&));
 
 }  // namespace numascape::placer

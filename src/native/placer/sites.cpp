@@ -5,6 +5,7 @@
 
 #include <unwind.h>
 
+#include "held_signals.h"
 #include "resolver.h"
 
 // Where the linker puts this library.
@@ -100,6 +101,22 @@ void find_stack(CallStack& stack, bool is_mapping) {
     if (stack.answer == 0) stack.answer = find(stack.whole);
 }
 
+// Without a reply, the block is not placed. The call stack is asked about again only if the reply
+// may come later.
+void ask_about(const Plan& plan, CallStack& stack, bool is_mapping, bool& unanswered) {
+    const os::HeldSignals held;  // a handler may fork: its child would wait for the same answer
+    StackAnswer answer{kNone, 0};
+    const AskedStack asked{stack.addresses, stack.count, stack.python, stack.python_count,
+                           is_mapping};
+    const Reply reply = ask_stack(plan, asked, answer);
+    unanswered = reply == Reply::kNone;
+    if (reply != Reply::kAnswer) answer = {kNone, 0};
+    stack.answer = answer.rule == kNone ? kUnplaced : answer.rule + 1;
+    if (reply == Reply::kLater) return;
+    const bool is_part = answer.depth > 0 && answer.depth <= stack.count;
+    remember(is_part ? stack.hashes[answer.depth - 1] : stack.whole, stack.answer);
+}
+
 }  // namespace
 
 std::uint32_t rule_of_caller(const Plan& plan, bool is_mapping, bool& unanswered) {
@@ -109,18 +126,7 @@ std::uint32_t rule_of_caller(const Plan& plan, bool is_mapping, bool& unanswered
     // loaded.
     if (stack.answer == 0 && !is_mapping && found_python()) find_stack(stack, is_mapping);
     if (stack.count == 0) return kNone;
-    if (stack.answer == 0) {
-        StackAnswer answer{kNone, 0};
-        const AskedStack asked{stack.addresses, stack.count, stack.python, stack.python_count,
-                               is_mapping};
-        if (!ask_stack(plan, asked, answer)) {
-            unanswered = true;
-            answer = {kNone, 0};
-        }
-        stack.answer = answer.rule == kNone ? kUnplaced : answer.rule + 1;
-        const bool is_part = answer.depth > 0 && answer.depth <= stack.count;
-        remember(is_part ? stack.hashes[answer.depth - 1] : stack.whole, stack.answer);
-    }
+    if (stack.answer == 0) ask_about(plan, stack, is_mapping, unanswered);
     return stack.answer == kUnplaced ? kNone : static_cast<std::uint32_t>(stack.answer - 1);
 }
 
