@@ -15,8 +15,6 @@ class ChildEnvironment {
     // Takes this library out of LD_PRELOAD, and the variables of these names out of `environ`.
     // Changes nothing when there is no room to remember them.
     void hide(const char* const* names, size_t count);
-    // After a change: removes our variables from `environ` again.
-    void clean();
 
     // Calls `run(environment)` with the environment of the program and the hidden variables. It
     // takes no lock and allocates nothing, because it may run in a child of vfork. A function that
@@ -43,6 +41,9 @@ class ChildEnvironment {
     }
 
   private:
+    // Removes our variables from `environ`.
+    void clean();
+
     static constexpr size_t kMaxKept = 8;
     static constexpr size_t kRoom = 16384;
 

@@ -2,7 +2,6 @@
 #include "program_starts.h"
 
 #include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 
 #include <dlfcn.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "child_environment.h"
+#include "shell_commands.h"
 
 namespace numascape {
 namespace {
@@ -25,13 +25,11 @@ struct Starts {
                  Strings, Strings);
     int (*spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
                   Strings, Strings);
-    int (*system)(const char*);
-    FILE* (*popen)(const char*, const char*);
 };
 Starts starts;
 
 const Starts& real() {
-    if (__builtin_expect(starts.popen == nullptr, 0)) {
+    if (__builtin_expect(starts.spawnp == nullptr, 0)) {
         find_program_starts();
     }
     return starts;
@@ -51,23 +49,6 @@ int become(Strings environment, Run run) {
         program_failed();
     }
     return result;
-}
-
-// Runs a function of the C library that starts a program with `environ`. While it runs, `environ`
-// is the merged environment.
-template <typename Run>
-auto with_environ(Run run) {
-    char** const before = environ;
-    return child_environment.with(before, [&](Strings merged) {
-        environ = const_cast<char**>(merged);
-        const auto result = run();
-        if (environ == merged) {
-            environ = before;
-        } else {
-            child_environment.clean();  // another thread has set a variable meanwhile
-        }
-        return result;
-    });
 }
 
 size_t count_arguments(const char* first, va_list from) {
@@ -98,8 +79,7 @@ void find_program_starts() {
     find(starts.execveat, "execveat");
     find(starts.spawn, "posix_spawn");
     find(starts.spawnp, "posix_spawnp");
-    find(starts.system, "system");
-    find(starts.popen, "popen");
+    find_shell_functions();
 }
 
 }  // namespace numascape
@@ -181,15 +161,4 @@ REPLACED(int, posix_spawnp,
     return child_environment.with(environment, [&](Strings merged) {
         return real().spawnp(process, file, actions, attributes, arguments, merged);
     });
-}
-
-REPLACED(int, system, (const char* command)) {
-    if (command == nullptr) {
-        return real().system(command);
-    }
-    return with_environ([&] { return real().system(command); });
-}
-
-REPLACED(FILE*, popen, (const char* command, const char* mode)) {
-    return with_environ([&] { return real().popen(command, mode); });
 }
