@@ -124,15 +124,23 @@ void begin_this_thread(void*) {
 
 CALLED void* numascape_enter(CompiledModule* module) {
     const Writing writing;
+    ModuleThread* word = module->thread();
     if (writing.nested()) {
+        // The recorder allocates while a thread begins, and the program may have its own malloc.
+        // Functions that make calls read the word again.
+        if (word->table == nullptr) {
+            word->table = spare_counters();
+            word->next = thread_state.waiting_words;
+            thread_state.waiting_words = word;
+        }
         return spare_counters();
     }
-    ModuleThread* word = module->thread();
     if (std::atomic_ref<uint32_t>(module->known).load(std::memory_order_acquire) == 0) {
         numascape_saving_vectors(prepare_module, module);
     } else if (thread_state.recorder == nullptr && !thread_state.ended) {
         numascape_saving_vectors(begin_this_thread, nullptr);
     }
+    let_modules_ask_again();
     ThreadRecorder* recorder = counted_thread();
     if (recorder == nullptr) {
         word->table = spare_counters();
@@ -330,6 +338,14 @@ void* spare_counters() {
         }
     }
     return known;
+}
+
+void let_modules_ask_again() {
+    while (TableWord* word = thread_state.waiting_words) {
+        thread_state.waiting_words = word->next;
+        word->table = nullptr;
+        word->next = nullptr;
+    }
 }
 
 void stop_counting() {

@@ -46,12 +46,13 @@ struct ThreadState {
     bool deferred;             // signals wait until nothing is half written
     ThreadRecorder* recorder;  // null before the thread's begin and after its end
     bool ended;
-    bool inside;       // in a replaced function: calls are not made by the program
-    bool looking;      // dlsym looks up a function; it allocates and frees
-    bool forking;      // in fork(), with all locks held
-    uint32_t writing;  // scopes of Writing, one inside the other
-    uint32_t regions;  // parallel regions, one inside the other
-    uint64_t let_in;   // the signals that are unblocked when nothing is being written
+    bool inside;               // in a replaced function: calls are not made by the program
+    bool looking;              // dlsym looks up a function; it allocates and frees
+    bool forking;              // in fork(), with all locks held
+    TableWord* waiting_words;  // of modules that were entered from within the recorder
+    uint32_t writing;          // scopes of Writing, one inside the other
+    uint32_t regions;          // parallel regions, one inside the other
+    uint64_t let_in;           // the signals that are unblocked when nothing is being written
     // Real-time signals that wait, in order (signals.cpp).
     QueuedSignal delayed[kDelayedSignals];
     uint32_t delayed_count;
@@ -79,6 +80,10 @@ bool is_finished();
 // --- time_slices.cpp
 // From now on, a thread of ours begins a phase every `options.every_ns`.
 void start_time_slices();
+
+// --- counting.cpp
+// The next function of each waiting module asks for the thread's table again.
+void let_modules_ask_again();
 
 // --- threads.cpp
 // This thread's recorder, which is created if needed; null after the thread's end, or without a

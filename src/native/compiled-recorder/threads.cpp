@@ -116,6 +116,7 @@ ThreadRecorder* begin_thread() {
         pthread_setspecific(end_key,
                             reinterpret_cast<void*>(uintptr_t{PTHREAD_DESTRUCTOR_ITERATIONS}));
     }
+    let_modules_ask_again();
     return thread_state.recorder;
 }
 
