@@ -84,7 +84,7 @@ def table_of(chosen: Chosen, rounds: list[list[Outcome]]) -> ResultTable:
     )
 
 
-SETS = ("a_", "b_", "c_", "d_", "e_", "f_", "g_", "h_", "i_", "j_", "k_", "l_", "m_", "n_", "o_")
+SETS = tuple(f"{letter}_" for letter in "abcdefghijklmnop")
 SCORES = ("precision", "recall", "right action", "harmful")
 MACHINES = ("numa16", "xeon-x7550", "epyc-9354p-nps4", "xeon-6980p-snc3")
 

@@ -2,11 +2,13 @@
 """The labelled programs: compares their actual findings with the planted ones.
 
 A label is a line `// label: STRUCTURE = FINDING` in a program's source (`run` stands for the run as
-a whole; `!` and `#` begin comments too). A program's labels are complete: a finding that is not
-among them is wrong. A line `// action: STRUCTURE = ACTION` names the fixes that are right, with
-bars between them, and `// harm: STRUCTURE = ACTION` a fix that must not be advised. A line
-`// minor: STRUCTURE = FINDING` names findings that are true but hardly matter, with bars between
-them: they count neither as right nor as wrong, and not as missed.
+a whole; `!` and `#` begin comments too). If there are several findings with bars between them, any
+of them is right. A program's labels are complete: a finding that is not among them is wrong. A line
+`// action: STRUCTURE = ACTION` names the fixes that are right, with bars between them, and
+`// harm: STRUCTURE = ACTION` a fix that must not be advised. A line `// minor: STRUCTURE = FINDING`
+names findings that are true but hardly matter, with bars between them: they count neither as right
+nor as wrong, and not as missed. A line `// called: STRUCTURE = NAME` gives other names of the same
+memory, with bars between them.
 """
 
 from __future__ import annotations
@@ -33,12 +35,15 @@ from numascape.naming.destination import without_subscripts
 PROGRAMS = Path(__file__).parent / "programs"
 BLIND = Path(__file__).parent / "blind"
 THREADS = 4
-_LINE = re.compile(r"^\s*(?://|!|#) (label|minor|action|harm): (.+?) = (.+?)\s*$", re.MULTILINE)
-_WORD = re.compile(r"\b(?:label|minor|action|harm): ")
+_LINE = re.compile(
+    r"^\s*(?://|!|#) (label|minor|action|harm|called): (.+?) = (.+?)\s*$", re.MULTILINE
+)
+_WORD = re.compile(r"\b(?:label|minor|action|harm|called): ")
 IN_PARALLEL = "parallelise the existing loop"
 """The action of a fix that tells to run a loop of the program in parallel."""
 
 Label = tuple[str, str]
+"""A structure and its finding, or several findings with bars between them: any of them is right."""
 Actions = dict[str, frozenset[str]]
 """Actions by the name of their structure."""
 _NOTHING: frozenset[str] = frozenset()
@@ -62,8 +67,9 @@ _BY_KIND = {
 class Outcome:
     """The planted and the actual findings of a program: pairs of structure and finding.
 
-    `minor` findings are true, but may be left out. `right` and `harmful` are the labels of actions.
-    `advised` has the first advice for each structure, and `told` has all advice.
+    Planted and minor findings can have alternatives. `minor` findings are true, but may be left
+    out. `right` and `harmful` are the labels of actions. `advised` has the first advice for each
+    structure, and `told` has all advice.
     """
 
     program: str
@@ -78,17 +84,26 @@ class Outcome:
     @property
     def wrong(self) -> frozenset[Label]:
         """The findings that are no label."""
-        return self.found - self.planted - self.minor
+        return self.found - self._acceptable
+
+    @property
+    def right_labels(self) -> frozenset[Label]:
+        """The labels of which at least one alternative is found."""
+        return frozenset(label for label in self.planted if alternatives([label]) & self.found)
 
     @property
     def missed(self) -> frozenset[Label]:
         """The labels that are not found."""
-        return self.planted - self.found
+        return self.planted - self.right_labels
+
+    @property
+    def _acceptable(self) -> frozenset[Label]:
+        return alternatives(self.planted | self.minor)
 
     @property
     def judged(self) -> frozenset[str]:
         """The structures with a true finding and a label for their action."""
-        true = (self.planted | self.minor) & self.found
+        true = self._acceptable & self.found
         return frozenset(name for name, _ in true if name in self.right)
 
     @property
@@ -158,14 +173,20 @@ def names_in(source: Path) -> frozenset[str]:
     return frozenset(_plain(name) for _, name, _ in _lines(source))
 
 
-def labels(source: Path) -> frozenset[Label]:
-    return frozenset((_plain(name), kind) for what, name, kind in _lines(source) if what == "label")
+def labels(source: Path, word: str = "label") -> frozenset[Label]:
+    """The labels, or with the word `minor` those that are true but hardly matter."""
+    return frozenset((_plain(name), text) for what, name, text in _lines(source) if what == word)
 
 
-def minor_labels(source: Path) -> frozenset[Label]:
-    """The findings that are true but hardly matter."""
-    lines = [(_plain(name), kinds) for what, name, kinds in _lines(source) if what == "minor"]
-    return frozenset((name, kind) for name, kinds in lines for kind in kinds.split(" | "))
+def alternatives(several: Iterable[Label]) -> frozenset[Label]:
+    """Each finding that one of the labels calls right."""
+    return frozenset((name, kind) for name, kinds in several for kind in kinds.split(" | "))
+
+
+def other_names(source: Path) -> dict[str, str]:
+    """The names in labels by the author's other names of the same memory."""
+    called = [(name, text) for what, name, text in _lines(source) if what == "called"]
+    return {_plain(other): _plain(name) for name, text in called for other in text.split(" | ")}
 
 
 def labelled_actions(source: Path, word: str) -> Actions:
@@ -229,14 +250,15 @@ def as_labels(findings: Iterable[Finding]) -> frozenset[Label]:
     return frozenset((_subject(finding), finding.kind.value) for finding in findings)
 
 
-def in_words_of(labelled: frozenset[str], findings: Iterable[Finding]) -> list[Finding]:
-    """The findings; a member has the name that its author used: `slots` for `shards.slots`."""
+def in_words_of(source: Path, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, with the names that the author used: `slots` for `shards.slots`."""
+    words = {name: name for name in names_in(source)} | other_names(source)
 
     def called(finding: Finding) -> str:
         name = _plain(finding.name)
         parts = name.split(".")
         endings = (".".join(parts[start:]) for start in range(len(parts)))
-        return next((ending for ending in endings if ending in labelled), name)
+        return next((words[ending] for ending in endings if ending in words), name)
 
     return [replace(finding, name=called(finding)) for finding in findings]
 
@@ -282,12 +304,11 @@ def outcomes(
 
     def outcome(source: Path) -> Outcome:
         planted = labels(source)
-        found = in_words_of(
-            names_in(source), findings_in(record(source, programs, traces, options), machine)
-        )
+        trace = record(source, programs, traces, options)
+        found = in_words_of(source, findings_in(trace, machine))
         right, harmful = (labelled_actions(source, word) for word in ("action", "harm"))
         advised, told = advised_actions(found)
-        minor = minor_labels(source)
+        minor = labels(source, "minor")
         return Outcome(source.name, planted, as_labels(found), right, harmful, advised, told, minor)
 
     with ThreadPoolExecutor(2) as pool:
@@ -297,7 +318,7 @@ def outcomes(
 def score(results: Iterable[Outcome]) -> Score:
     every = list(results)
     return Score(
-        right=sum(len(result.planted & result.found) for result in every),
+        right=sum(len(result.right_labels) for result in every),
         wrong=sum(len(result.wrong) for result in every),
         missed=sum(len(result.missed) for result in every),
         judged=sum(len(result.judged) for result in every),

@@ -12,16 +12,17 @@ import numascape
 from integration.findings.labelled import (
     BLIND,
     Outcome,
+    alternatives,
     as_labels,
     build,
+    in_words_of,
     labels,
-    minor_labels,
     outcomes,
     score,
     sources,
 )
 from numascape.analysis.source_files import readable_sources
-from numascape.findings import Kind, examine, findings_of
+from numascape.findings import Figure, Finding, Kind, examine, findings_of
 from numascape.findings.gain import best_policy
 from numascape.findings.thresholds import MIN_RELEVANT_GAIN
 from numascape.machine import open_machine
@@ -79,10 +80,42 @@ def test_a_minor_finding_counts_neither_as_right_nor_as_wrong() -> None:
     ]
 
 
+def test_one_of_several_findings_is_right() -> None:
+    planted = frozenset({("a", "partitioned | cache-resident"), ("b", "hot pages")})
+    found = [
+        frozenset({("a", "cache-resident")}),
+        frozenset({("a", "cache-resident"), ("a", "partitioned")}),
+        frozenset({("a", "hot pages"), ("b", "partitioned")}),
+    ]
+    results = [Outcome("p", planted, every, {"a": frozenset({"none"})}) for every in found]
+    assert [(s.right, s.wrong, s.missed, s.judged) for s in map(score, zip(results))] == [
+        (1, 0, 1, 1),
+        (1, 0, 1, 1),
+        (0, 2, 2, 0),
+    ]
+
+
+def test_a_structure_can_have_several_names(tmp_path: Path) -> None:
+    source = tmp_path / "named.c"
+    source.write_text("// label: rows = partitioned\n// called: rows = table | ht.entries\n")
+    named = ["rows", "all.table", "p->table[3]", "ht.entries", "entries"]
+    findings = [
+        Finding(Kind.PARTITIONED, 0, name, (), "", (), (), Figure.STRUCTURES, 1.0) for name in named
+    ]
+    assert [finding.name for finding in in_words_of(source, findings)] == [
+        *["rows"] * 4,
+        "entries",
+    ]
+
+
 def test_labels_name_findings() -> None:
     kinds = {kind.value for kind in Kind}
     used = {kind for source in sources() for _, kind in labels(source)}
-    blind = {kind for s in sources(BLIND) for _, kind in labels(s) | minor_labels(s)}
+    blind = {
+        kind
+        for source in sources(BLIND)
+        for _, kind in alternatives(labels(source) | labels(source, "minor"))
+    }
     assert used | blind <= kinds
     # Findings that need several nodes or a hundred structures cannot be planted here. They are in
     # tests/unit/findings/test_nodes.py. Findings about first touches alone are in
