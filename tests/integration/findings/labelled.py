@@ -183,10 +183,13 @@ def alternatives(several: Iterable[Label]) -> frozenset[Label]:
     return frozenset((name, kind) for name, kinds in several for kind in kinds.split(" | "))
 
 
-def other_names(source: Path) -> dict[str, str]:
-    """The names in labels by the author's other names of the same memory."""
-    called = [(name, text) for what, name, text in _lines(source) if what == "called"]
-    return {_plain(other): _plain(name) for name, text in called for other in text.split(" | ")}
+def words_in(source: Path) -> dict[str, list[str]]:
+    """The names in labels, by these names and by the author's other names of the same memory."""
+    words = {name: [name] for name in names_in(source)}
+    for what, name, text in _lines(source):
+        for other in text.split(" | ") if what == "called" else ():
+            words.setdefault(_plain(other), []).append(_plain(name))
+    return words
 
 
 def labelled_actions(source: Path, word: str) -> Actions:
@@ -201,8 +204,8 @@ def labelled_actions(source: Path, word: str) -> Actions:
 
 
 def _plain(name: str) -> str:
-    """The structure's name in one spelling: an element is its array; `->` and `%` are a dot."""
-    return without_subscripts(name).replace("->", ".").replace("%", ".")
+    """The structure's name in one spelling: an element is its array; `->`, `%`, `::` are a dot."""
+    return re.sub(r"->|%|::", ".", without_subscripts(name))
 
 
 def build(folder: Path, programs: Path = PROGRAMS, sweeps: int | None = None) -> None:
@@ -251,16 +254,19 @@ def as_labels(findings: Iterable[Finding]) -> frozenset[Label]:
 
 
 def in_words_of(source: Path, findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, with the names that the author used: `slots` for `shards.slots`."""
-    words = {name: name for name in names_in(source)} | other_names(source)
+    """The findings, with the names that the author used: `slots` for `shards.slots`.
 
-    def called(finding: Finding) -> str:
+    A finding about a name of two structures is one of each.
+    """
+    words = words_in(source)
+
+    def called(finding: Finding) -> list[str]:
         name = _plain(finding.name)
         parts = name.split(".")
         endings = (".".join(parts[start:]) for start in range(len(parts)))
-        return next((words[ending] for ending in endings if ending in words), name)
+        return next((words[ending] for ending in endings if ending in words), [name])
 
-    return [replace(finding, name=called(finding)) for finding in findings]
+    return [replace(finding, name=name) for finding in findings for name in called(finding)]
 
 
 def actions_of(finding: Finding, fix: Fix) -> frozenset[str]:

@@ -97,14 +97,17 @@ def test_one_of_several_findings_is_right() -> None:
 
 def test_a_structure_can_have_several_names(tmp_path: Path) -> None:
     source = tmp_path / "named.c"
-    source.write_text("// label: rows = partitioned\n// called: rows = table | ht.entries\n")
-    named = ["rows", "all.table", "p->table[3]", "ht.entries", "entries"]
+    source.write_text(
+        "// label: rows = partitioned\n// called: rows = table | ht.entries\n"
+        "// called: a.x = s.x\n// called: b.x = s.x\n"
+    )
+    named = ["rows", "all.table", "p->table[3]", "ht.entries", "entries", "module::rows", "s%x"]
     findings = [
         Finding(Kind.PARTITIONED, 0, name, (), "", (), (), Figure.STRUCTURES, 1.0) for name in named
     ]
     assert [finding.name for finding in in_words_of(source, findings)] == [
         *["rows"] * 4,
-        "entries",
+        *["entries", "rows", "a.x", "b.x"],
     ]
 
 
