@@ -87,6 +87,21 @@ def test_bytes_that_several_threads_write_are_true_sharing() -> None:
     assert finding.advice[-1].startswith("Put data that threads only read, such as pointers")
 
 
+@pytest.mark.parametrize(("share", "found"), [(0.1, True), (0.06, True), (0.04, False)])
+def test_a_counter_is_shared_although_its_structure_has_other_data(
+    share: float, found: bool
+) -> None:
+    """Each thread makes this share of its accesses to the structure to the counter."""
+    travelling = [
+        finding.kind
+        for finding in findings_of(run_of(packed(90_000, share, shared=True)))
+        if finding.kind in LINES_TRAVEL
+    ]
+    assert travelling == [Kind.LINE_TRUE_SHARING] * found
+    # Samples may not show all bytes that threads use elsewhere in the line.
+    assert not false_sharing_is_found(packed(90_000, share))
+
+
 @pytest.mark.parametrize(("file", "found"), [("a.py", True), ("descriptor.c", False)])
 def test_objects_of_libraries_of_python_cannot_be_copied_for_each_thread(
     file: str, found: bool

@@ -86,11 +86,12 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
         return []
     found = []
     for (structure,), lines in sorted(
-        _home_lines(run).partition_by("structure", as_dict=True).items()
+        _used_lines(run).partition_by("structure", as_dict=True).items()
     ):
         if structure in travelling or run.owners[structure] is not Owner.PROGRAM:
             continue
-        packed, common = _packed(run, lines), _in_common(run, lines)
+        packed = _packed(run, lines.filter(pl.col("home").any().over(_LINE)))
+        common = _in_common(run, lines)
         if packed is not None and packed.between >= MIN_PACKED_SHARE * run.accesses:
             found.append(_finding(run, structure, packed))
         elif common is not None and common.between >= MIN_WRITTEN_LINES * run.accesses:
@@ -113,7 +114,7 @@ def written_by_several(run: Run) -> list[str]:
     Samples do not show how often these lines travel. `--traffic` counts it.
     """
     least = MIN_WRITTEN_LINES * run.accesses
-    by_structure = sorted(_home_lines(run).partition_by("structure", as_dict=True).items())
+    by_structure = sorted(_used_lines(run).partition_by("structure", as_dict=True).items())
     return [
         str(run.trace.structures.item(structure, "name"))
         for (structure,), lines in by_structure
@@ -136,11 +137,11 @@ def _in_common(run: Run, lines: pl.DataFrame) -> _Common | None:
     return _Common(between, tuple(sorted(threads))) if threads else None
 
 
-def _home_lines(run: Run) -> pl.DataFrame:
-    """The lines in which at least one thread writes and spends much of its time on the structure.
+def _used_lines(run: Run) -> pl.DataFrame:
+    """The lines with a row for each thread that uses the line often.
 
-    There is a row for each line and each thread that uses it often. `home` marks such threads, and
-    `writes` marks threads that often write the line.
+    `writes` marks threads that often write the line, and `home` those of them that make so many of
+    their accesses to the structure there that samples show all bytes they use.
     """
     seen = run.trace.seen_lines
     least = MIN_LINE_SAMPLES if run.sampled else 0
@@ -153,7 +154,6 @@ def _home_lines(run: Run) -> pl.DataFrame:
         .join(every, on=_OF_THREAD)
         .with_columns(writes=pl.col("writing") >= MIN_WRITTEN_SHARE * pl.col("times"))
         .with_columns(home=pl.col("writes") & (pl.col("times") >= MIN_HOME_SHARE * pl.col("every")))
-        .filter(pl.col("home").any().over(_LINE))
         .filter(pl.col("times") >= MIN_GUEST_SHARE * pl.col("every"))
         # A thread that only sets and collects the values of others does not disturb them.
         .filter(pl.col("times") >= MAX_IDLE_RATIO * pl.col("times").mean().over(_LINE))
