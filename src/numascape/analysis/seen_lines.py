@@ -81,17 +81,18 @@ def overlap(
     return found
 
 
-def overlap_of_layout(seen_lines: pl.DataFrame) -> Overlap:
+def overlap_of_layout(seen_lines: pl.DataFrame, *, in_lines: bool = False) -> Overlap:
     """How often two threads were seen at the same position of any pages, in words of 8 bytes.
 
-    Single accesses on many pages are compared, so few of them are enough. If threads have no common
-    position, each has its own parts, in the same places of all pages, such as every fourth column
-    of a matrix. If they have, their parts may still be in other places of other pages.
+    With `in_lines`, it is the position in any cache lines. Single accesses on many pages are
+    compared, so few of them are enough. If threads have no common position, each has its own parts,
+    in the same places of all pages, such as every fourth column of a matrix. If they have, their
+    parts may still be in other places of other pages.
     """
     single = seen_lines.filter(pl.col("bytes") > 0, pl.col("lines").bitwise_count_ones() == 1)
-    word = pl.col("lines").bitwise_trailing_zeros() * _LINE_WORDS + (
-        pl.col("bytes").bitwise_trailing_zeros() // _WORD
-    )
+    word = pl.col("bytes").bitwise_trailing_zeros() // _WORD
+    if not in_lines:
+        word += pl.col("lines").bitwise_trailing_zeros() * _LINE_WORDS
     counts = single.group_by(word.alias("word"), "thread").len().with_columns(pl.col("len") * 1.0)
     if counts.is_empty():
         return Overlap()
@@ -101,7 +102,7 @@ def overlap_of_layout(seen_lines: pl.DataFrame) -> Overlap:
 
     seen = (squares("word") - squares("word", "thread")) / 2
     pairs = (float(counts["len"].sum()) ** 2 - squares("thread")) / 2
-    return Overlap(seen, pairs / (_LINE_WORDS * PAGE_LINES))
+    return Overlap(seen, pairs / (_LINE_WORDS * (1 if in_lines else PAGE_LINES)))
 
 
 def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str], enough: float) -> float:

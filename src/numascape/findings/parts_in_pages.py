@@ -12,7 +12,12 @@ import polars as pl
 from numascape.findings.page_use import page_use
 from numascape.findings.pattern import Pattern, pattern_of, shared_by_a_rule
 from numascape.findings.subject import Subject
-from numascape.findings.thresholds import MAX_LINE_OVERLAP, MIN_LINE_OVERLAP, MIN_LINE_PAIRS
+from numascape.findings.thresholds import (
+    MAX_LINE_OVERLAP,
+    MIN_LINE_OVERLAP,
+    MIN_LINE_PAIRS,
+    MIN_WRITERS,
+)
 
 
 def knows_lines(subject: Subject) -> bool:
@@ -29,6 +34,21 @@ def has_own_lines(subject: Subject) -> bool:
         return False
     schedule = subject.schedule
     return not subject.in_tasks and (schedule is None or not schedule.is_dynamic)
+
+
+def has_own_bytes(subject: Subject) -> bool:
+    """Whether samples show that each thread has its own bytes of all lines, and several write.
+
+    It is so if the number of the thread is the last index, as in `counts[cell][thread]`. This does
+    not depend on who gets which part of the work.
+    """
+    found = subject.seen.offset_overlap
+    writers = subject.rows.filter(pl.col("writes") > 0)["thread"].n_unique()
+    return (
+        found.by_chance >= MIN_LINE_PAIRS
+        and found.ratio <= MAX_LINE_OVERLAP
+        and writers >= MIN_WRITERS
+    )
 
 
 def are_divided_differently(subject: Subject) -> bool:

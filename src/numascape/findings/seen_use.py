@@ -37,6 +37,11 @@ class SeenUse:
         return overlap_of_layout(self.lines) if self.sampled else Overlap()
 
     @cached_property
+    def offset_overlap(self) -> Overlap:
+        """How often samples saw its threads at the same position of any cache lines."""
+        return overlap_of_layout(self.lines, in_lines=True)
+
+    @cached_property
     def overlap_in_phases(self) -> Overlap:
         """How often samples saw its threads use the same lines in the same phase."""
         return overlap(self.lines, MIN_LINE_PAIRS, MIN_BYTE_PAIRS, in_phases=True)

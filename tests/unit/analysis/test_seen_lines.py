@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from numascape.analysis.seen_lines import Overlap, overlap
+from numascape.analysis.seen_lines import Overlap, overlap, overlap_of_layout
 from numascape.trace.format import PAGE_LINES
 from numascape.trace.schema import SCHEMAS
 
@@ -62,6 +62,20 @@ def test_a_phase_may_be_by_itself_and_rows_of_a_thread_are_one() -> None:
     assert overlap(seen(apart)) == Overlap(1, 1 / PAGE_LINES)
     together = pl.concat([seen({(0, 0, 0): [1], (0, 1, 0): [2]}), seen({(0, 0, 0): [2]})])
     assert overlap(together) == Overlap(1, 2 / PAGE_LINES)
+
+
+@pytest.mark.parametrize(("step", "seen_together"), [(8, 0), (0, 6 * 16 * 16)])
+def test_threads_have_their_own_positions_in_lines(step: int, seen_together: int) -> None:
+    """Four threads use 8 bytes each of any lines: side by side, or the same ones."""
+    rows = [
+        seen({(page, page % 4, 0): [page]}).with_columns(
+            bytes=pl.lit(0xFF << (step * (page % 4)), pl.UInt64)
+        )
+        for page in range(64)
+    ]
+    found = overlap_of_layout(pl.concat(rows), in_lines=True)
+    assert found == Overlap(seen_together, 6 * 16 * 16 / 8)
+    assert overlap_of_layout(pl.concat(rows)).seen == 0
 
 
 def test_nothing_seen_is_no_overlap() -> None:

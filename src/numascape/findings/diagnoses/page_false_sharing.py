@@ -15,7 +15,7 @@ from numascape.findings.advice import (
 )
 from numascape.findings.diagnoses.shared_written import written_share
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind, Remedy
-from numascape.findings.parts_in_pages import has_own_lines, has_regular_parts
+from numascape.findings.parts_in_pages import has_own_bytes, has_own_lines, has_regular_parts
 from numascape.findings.pattern import Pattern, boundary_share
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import (
@@ -102,6 +102,8 @@ def diagnose(subject: Subject) -> Finding | None:
         return _in_turn(subject)
     if has_regular_parts(subject) and not _share_bytes(subject):
         return _in_each_page(subject)
+    if subject.pattern in _SHARING and has_own_bytes(subject):
+        return _on_own_bytes(subject)
     own = subject.pattern in _SHARING and has_own_lines(subject)
     if own and not _reads_once_at_random(subject):
         return _on_own_lines(subject)
@@ -194,6 +196,21 @@ def _on_own_lines(subject: Subject) -> Finding:
         f"{counted(round(overlap.seen), 'time')}. If the threads used the whole page, samples "
         f"would have seen this {overlap.by_chance:.0f} times. So each thread has its own parts, "
         "and these are shorter than a page. A page can be local to only one of the threads.",
+        0.9,
+    )
+
+
+def _on_own_bytes(subject: Subject) -> Finding:
+    """Samples hardly ever saw two threads at the same position of any cache lines."""
+    overlap = subject.seen.offset_overlap
+    return _by_a_rule(
+        subject,
+        f"About {subject.use.users_per_page:.1f} threads use each of its pages, but each of them "
+        "uses its own bytes of the cache lines. Samples saw two threads at the same position of a "
+        f"line {counted(round(overlap.seen), 'time')}. If the threads used all bytes, samples "
+        f"would have seen this {overlap.by_chance:.0f} times. So the elements of the threads lie "
+        "side by side. A page can be local to only one of the threads, and each write takes the "
+        "line from the others.",
         0.9,
     )
 
