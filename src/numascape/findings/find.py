@@ -225,6 +225,8 @@ def of_structure(subject: Subject) -> list[Finding]:
         handed = producer_consumer.diagnose(subject) or cache_resident.diagnose(subject)
         return _present([handed or too_few_samples.diagnose(subject)])
     if cache_resident.is_cache_resident(subject):
+        if _is_of_pythons_library(subject):
+            return []
         # Small data that passes from one thread to another still goes from cache to cache.
         handed = producer_consumer.diagnose(subject)
         return _present([handed or cache_resident.diagnose(subject)])
@@ -232,7 +234,8 @@ def of_structure(subject: Subject) -> list[Finding]:
     if first is not None and first.kind in _SHARE_PAGES:
         first = too_few_samples.of_lines(subject) or first
     rare = subject.share < MIN_STRUCTURE_SHARE
-    if first is not None and not first.to_do and (rare or _is_temporary(subject)):
+    unnamed = _is_temporary(subject) or _is_of_pythons_library(subject)
+    if first is not None and not first.to_do and (rare or unnamed):
         first = None
     if first is not None and _is_temporary(subject) and _has_own_instances(subject):
         first = None
@@ -256,6 +259,14 @@ def _is_temporary(subject: Subject) -> bool:
     row, name = subject.row, subject.name
     unnamed = name.endswith((f"+{row['line']}", "()")) or name.startswith(TEMPORARY)
     return is_python(row["file"]) and unnamed
+
+
+def _is_of_pythons_library(subject: Subject) -> bool:
+    """Whether a library of a Python program keeps it, such as the buffers of a matrix product.
+
+    No statement of the program allocates it, and its library has no debug information.
+    """
+    return subject.run.has_python and not subject.row["file"]
 
 
 def _has_own_instances(subject: Subject) -> bool:

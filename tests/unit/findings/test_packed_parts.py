@@ -109,8 +109,11 @@ def test_objects_of_libraries_of_python_cannot_be_copied_for_each_thread(
     pattern = packed(90_000, shared=True)
     pattern.structures[0]["file"] = file
     pattern.structures[1]["file"] = "a.py"
+    pattern.structures[0]["size"] = 256
     kinds = {finding.kind for finding in findings_of(run_of(pattern))}
     assert (Kind.LINE_TRUE_SHARING in kinds) is found
+    # They are no reason to doubt that the run has no problem, either.
+    assert (Kind.NO_PROBLEM in kinds) is not found
 
 
 @pytest.mark.parametrize("known", [True, False])

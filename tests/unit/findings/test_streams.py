@@ -223,6 +223,30 @@ def test_parts_of_a_python_expression_that_are_well_placed_are_not_told(
     assert bool(kinds(run_of(pattern))) is told
 
 
+@pytest.mark.parametrize("in_cache", [True, False])
+@pytest.mark.parametrize(
+    ("file", "other", "told"),
+    [("", "/src/life.py", False), ("", "/src/life.c", True), ("/src/life.c", "/src/life.py", True)],
+)
+def test_memory_that_a_library_of_python_keeps_is_not_told(
+    file: str, other: str, told: bool, in_cache: bool
+) -> None:
+    """Two threads use their own parts of the buffers of a library, such as one of linear algebra.
+
+    If nothing is known of the library, nobody can place them, so it is not told that all is well.
+    """
+    pattern = Pattern("life", 2)
+    pages = 16 if in_cache else PAGES
+    buffers = pattern.structure("alloc_mmap+0xc5", pages, file=file)
+    array = pattern.structure("grid", PAGES, file=other)
+    page, each = np.arange(pages), np.arange(PAGES)
+    for s, which in ((buffers, page), (array, each)):
+        pattern.access(s, which, which * 2 // len(which), FILLED, 0)
+        pattern.touch(s, which, which * 2 // len(which))
+    kind = Kind.CACHE_RESIDENT if in_cache else Kind.PARTITIONED
+    assert (kind in kinds(run_of(pattern), buffers)) is told
+
+
 @pytest.mark.parametrize(("other", "told"), [(0.48, False), (0.52, True), (1.0, True)])
 def test_buffers_that_each_thread_has_of_its_own_are_not_told(other: float, told: bool) -> None:
     """Two instances, whose memory another thread had before; `other` uses the share of both."""

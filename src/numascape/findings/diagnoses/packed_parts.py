@@ -119,6 +119,7 @@ def written_by_several(run: Run) -> list[str]:
         str(run.trace.structures.item(structure, "name"))
         for (structure,), lines in by_structure
         if run.owners[structure] is not Owner.RUNTIME
+        and _is_own(run, structure)
         and (common := _in_common(run, lines)) is not None
         and common.between >= least
     ]
