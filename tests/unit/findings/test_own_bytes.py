@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from numascape.findings import Kind, findings_of
@@ -20,11 +21,12 @@ def seen_run(step: int, pages: int = _PAGES, writers: int = 4) -> Run:
     It used 8 bytes of a line, `step` bytes behind those of the thread before it.
     """
     pattern, s = used_by_all(_PAGES, writers)
-    for page in range(_PAGES):
-        pattern.access(s, page, page % 4, 0, 9_000 * (page // 4 % 3) if page % 4 < writers else 0)
-    for page in range(pages):
-        mask = 0xFF << (step * (page % 4))
-        pattern.see(s, page, page % 4, 1, line=0, bytes_=mask, times=100, writing=100)
+    page = np.arange(_PAGES)
+    more = np.where(page % 4 < writers, 9_000 * (page // 4 % 3), 0)
+    pattern.access(s, page, page % 4, 0, more)
+    for number in range(pages):
+        mask = 0xFF << (step * (number % 4))
+        pattern.see(s, number, number % 4, 1, line=0, bytes_=mask, times=100, writing=100)
     return run_of(pattern)
 
 
