@@ -27,6 +27,8 @@ _DISTANCES = (0, 1, 2, 4)
 is half of a part of 512 bytes."""
 _WORD = 8
 _LINE_WORDS = LINE_BYTES // _WORD
+_MASKS = 1024
+"""Maximum number of masks of bytes that are compared with each other: the most frequent ones."""
 _ROWS = 1 << 16
 """Maximum number of rows of a table that are unpacked into bits at once."""
 
@@ -81,18 +83,17 @@ def overlap(
     return found
 
 
-def overlap_of_layout(seen_lines: pl.DataFrame, *, in_lines: bool = False) -> Overlap:
+def overlap_of_layout(seen_lines: pl.DataFrame) -> Overlap:
     """How often two threads were seen at the same position of any pages, in words of 8 bytes.
 
-    With `in_lines`, it is the position in any cache lines. Single accesses on many pages are
-    compared, so few of them are enough. If threads have no common position, each has its own parts,
-    in the same places of all pages, such as every fourth column of a matrix. If they have, their
-    parts may still be in other places of other pages.
+    Single accesses on many pages are compared, so few of them are enough. If threads have no common
+    position, each has its own parts, in the same places of all pages, such as every fourth column
+    of a matrix. If they have, their parts may still be in other places of other pages.
     """
     single = seen_lines.filter(pl.col("bytes") > 0, pl.col("lines").bitwise_count_ones() == 1)
-    word = pl.col("bytes").bitwise_trailing_zeros() // _WORD
-    if not in_lines:
-        word += pl.col("lines").bitwise_trailing_zeros() * _LINE_WORDS
+    word = pl.col("lines").bitwise_trailing_zeros() * _LINE_WORDS + (
+        pl.col("bytes").bitwise_trailing_zeros() // _WORD
+    )
     counts = single.group_by(word.alias("word"), "thread").len().with_columns(pl.col("len") * 1.0)
     if counts.is_empty():
         return Overlap()
@@ -102,7 +103,31 @@ def overlap_of_layout(seen_lines: pl.DataFrame, *, in_lines: bool = False) -> Ov
 
     seen = (squares("word") - squares("word", "thread")) / 2
     pairs = (float(counts["len"].sum()) ** 2 - squares("thread")) / 2
-    return Overlap(seen, pairs / (_LINE_WORDS * (1 if in_lines else PAGE_LINES)))
+    return Overlap(seen, pairs / (_LINE_WORDS * PAGE_LINES))
+
+
+def overlap_of_bytes(seen_lines: pl.DataFrame) -> Overlap:
+    """How often two threads were seen to use a common byte position of any cache lines.
+
+    Lines of all pages are compared, so few of them are enough. If threads have no common position,
+    each has its own bytes in all lines. By chance, the larger of two aligned accesses contains the
+    smaller one with a probability equal to its share of the line.
+    """
+    single = seen_lines.filter(pl.col("bytes") > 0, pl.col("lines").bitwise_count_ones() == 1)
+    common = single.group_by("bytes").len().sort("len", "bytes", descending=True).head(_MASKS)
+    counts = single.group_by("thread", "bytes").len().join(common.select("bytes"), on="bytes")
+    if counts.is_empty():
+        return Overlap()
+    masks, mask = np.unique(counts["bytes"].to_numpy(), return_inverse=True)
+    threads, thread = np.unique(counts["thread"].to_numpy(), return_inverse=True)
+    seen_by = np.zeros((len(threads), len(masks)))
+    seen_by[thread, mask] = counts["len"].to_numpy()
+    together = seen_by.sum(axis=0)
+    pairs = np.outer(together, together) - seen_by.T @ seen_by
+    size = pl.Series(masks).bitwise_count_ones().to_numpy()
+    by_chance = pairs * np.maximum.outer(size, size) / LINE_BYTES
+    meet = np.bitwise_and.outer(masks, masks) != 0
+    return Overlap(float(pairs[meet].sum()) / 2, float(by_chance.sum()) / 2)
 
 
 def _share_of_same_bytes(seen_lines: pl.DataFrame, key: list[str], enough: float) -> float:

@@ -42,7 +42,7 @@ def has_own_bytes(subject: Subject) -> bool:
     It is so if the number of the thread is the last index, as in `counts[cell][thread]`. This does
     not depend on who gets which part of the work.
     """
-    found = subject.seen.offset_overlap
+    found = subject.seen.byte_overlap
     writers = subject.rows.filter(pl.col("writes") > 0)["thread"].n_unique()
     return (
         found.by_chance >= MIN_LINE_PAIRS

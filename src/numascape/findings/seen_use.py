@@ -8,7 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
-from numascape.analysis.seen_lines import Overlap, overlap, overlap_of_layout
+from numascape.analysis.seen_lines import Overlap, overlap, overlap_of_bytes, overlap_of_layout
 from numascape.findings.thresholds import MAX_LINE_OVERLAP, MIN_BYTE_PAIRS, MIN_LINE_PAIRS
 
 
@@ -37,9 +37,9 @@ class SeenUse:
         return overlap_of_layout(self.lines) if self.sampled else Overlap()
 
     @cached_property
-    def offset_overlap(self) -> Overlap:
-        """How often samples saw its threads at the same position of any cache lines."""
-        return overlap_of_layout(self.lines, in_lines=True)
+    def byte_overlap(self) -> Overlap:
+        """How often samples saw its threads use a common byte position of any cache lines."""
+        return overlap_of_bytes(self.lines)
 
     @cached_property
     def overlap_in_phases(self) -> Overlap:

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from numascape.analysis.seen_lines import Overlap, overlap, overlap_of_layout
+from numascape.analysis.seen_lines import Overlap, overlap, overlap_of_bytes
 from numascape.trace.format import PAGE_LINES
 from numascape.trace.schema import SCHEMAS
 
@@ -64,18 +64,35 @@ def test_a_phase_may_be_by_itself_and_rows_of_a_thread_are_one() -> None:
     assert overlap(together) == Overlap(1, 2 / PAGE_LINES)
 
 
-@pytest.mark.parametrize(("step", "seen_together"), [(8, 0), (0, 6 * 16 * 16)])
-def test_threads_have_their_own_positions_in_lines(step: int, seen_together: int) -> None:
-    """Four threads use 8 bytes each of any lines: side by side, or the same ones."""
+@pytest.mark.parametrize("size", [4, 8, 16])
+def test_threads_have_their_own_positions_in_lines(size: int) -> None:
+    """Four threads use a few bytes each of any lines: side by side, or the same ones."""
+
+    def at(step: int) -> Overlap:
+        masks = [((1 << size) - 1) << (step * thread) for thread in range(4)]
+        rows = [
+            seen({(page, page % 4, 0): [page]}).with_columns(
+                bytes=pl.lit(masks[page % 4], pl.UInt64)
+            )
+            for page in range(64)
+        ]
+        return overlap_of_bytes(pl.concat(rows))
+
+    pairs = 6 * 16 * 16
+    assert at(size) == Overlap(0, pairs * size / 64)
+    assert at(0) == Overlap(pairs, pairs * size / 64)
+
+
+def test_threads_that_use_any_bytes_have_common_positions() -> None:
+    random = np.random.default_rng(1)
     rows = [
-        seen({(page, page % 4, 0): [page]}).with_columns(
-            bytes=pl.lit(0xFF << (step * (page % 4)), pl.UInt64)
+        seen({(page, page % 4, 0): [page % 64]}).with_columns(
+            bytes=pl.lit(0xFF << (8 * int(random.integers(8))), pl.UInt64)
         )
-        for page in range(64)
+        for page in range(400)
     ]
-    found = overlap_of_layout(pl.concat(rows), in_lines=True)
-    assert found == Overlap(seen_together, 6 * 16 * 16 / 8)
-    assert overlap_of_layout(pl.concat(rows)).seen == 0
+    assert overlap_of_bytes(pl.concat(rows)).ratio == pytest.approx(1, abs=0.1)
+    assert overlap_of_bytes(seen({})) == Overlap()
 
 
 def test_nothing_seen_is_no_overlap() -> None:

@@ -202,7 +202,7 @@ def _on_own_lines(subject: Subject) -> Finding:
 
 def _on_own_bytes(subject: Subject) -> Finding:
     """Samples hardly ever saw two threads at the same position of any cache lines."""
-    overlap = subject.seen.offset_overlap
+    overlap = subject.seen.byte_overlap
     return _by_a_rule(
         subject,
         f"About {subject.use.users_per_page:.1f} threads use each of its pages, but each of them "
