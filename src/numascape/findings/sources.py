@@ -50,6 +50,10 @@ _POOL = re.compile(
     r"\bstd::(?:async|execution::par)\b|\b(?:tbb|rayon|taskflow)::|\basio::(?:post|thread_pool)\b"
 )
 _C_LIBRARY = re.compile(r"_*(mem(set|cpy|move|pcpy)|int_malloc|sysmalloc|calloc|rep_)|_IO_")
+_OF_TYPE = re.compile(r"\s*(?:type|class)\s*\(\s*(\w+)\s*\)", re.IGNORECASE)
+_TYPE_BODY = r"^\s*type\b[^(\n]*\b{}\s*(?:!.*?)?\n(.*?)^\s*end\s*type\b"
+"""The components of a Fortran type of this name."""
+_ALLOCATABLE = re.compile(r"^[^!\n]*\b(?:allocatable|pointer)\b", re.IGNORECASE | re.MULTILINE)
 _FUNCTION_ENDS = re.compile(r"\}|\s*end\s*(subroutine|function|program)\b", re.IGNORECASE)
 """In C and C++, the brace at the start of a line."""
 _COMMENT = re.compile(r"\s*(?://|\*|/\*|!)")
@@ -250,6 +254,18 @@ class Sources:
         """
         text = self._code(file)
         return bool(_RECEIVES.search(text) or (_WAITS.search(text) and _RING.search(text)))
+
+    def holds_descriptors(self, file: str, line: int) -> bool:
+        """Whether the line declares variables of a Fortran type with allocatable arrays.
+
+        Such a variable has the addresses and bounds of arrays, and the compiler reads them again
+        and again.
+        """
+        declared = _OF_TYPE.match(self.text(Place("", file, line)))
+        if declared is None:
+            return False
+        bodies = re.findall(_TYPE_BODY.format(declared[1]), self._code(file), re.I | re.M | re.S)
+        return any(_ALLOCATABLE.search(body) for body in bodies)
 
     def can_read(self, file: str) -> bool:
         """Whether the file is known, and may be read."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,10 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from numascape.analysis.source_files import SourceFiles
 from numascape.findings import Kind, findings_of
 from numascape.findings.diagnoses import cache_resident, shared_written
 from numascape.findings.pattern import Pattern as Use
 from numascape.findings.run_facts import RunFacts
+from numascape.findings.sources import Sources
 from synthetic.pattern import Pattern
 from unit.findings.line_cases import used_by_all
 from unit.findings.run_cases import cached, region, run_of, subject_of
@@ -33,6 +37,21 @@ def test_regions_or_the_runtime_show_openmp(phase: str, structure: str, openmp: 
         structures=pl.DataFrame({"name": ["B", structure]}),
     )
     assert cast(Any, RunFacts.openmp).func(SimpleNamespace(trace=trace)) is openmp
+
+
+@pytest.mark.parametrize(("kind", "told"), [("real(8)", True), ("type(csr)", False)])
+def test_descriptors_of_arrays_are_not_told_to_stay_in_caches(
+    tmp_path: Path, kind: str, told: bool
+) -> None:
+    source = tmp_path / "cg.f90"
+    source.write_text(f"type csr\nreal(8), allocatable :: val(:)\nend type\n{kind} :: a(10)\n")
+    pattern = Pattern("several", 4)
+    cached(pattern, 10, 100)
+    pattern.structures[0].update(file=str(source), line=4)
+    subject = subject_of(run_of(pattern))
+    sources = Sources(SourceFiles(True, source.stat().st_mtime + 1))
+    run = replace(subject.run, sources=sources)
+    assert (cache_resident.diagnose(replace(subject, run=run)) is not None) is told
 
 
 def test_only_what_several_threads_use_is_told_to_stay_in_caches() -> None:

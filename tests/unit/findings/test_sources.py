@@ -44,6 +44,19 @@ def test_the_text_of_a_place_is_its_line(written: Written) -> None:
     assert Sources(None).text(Place("fill", file, 1)) == ""
 
 
+def test_variables_of_fortran_types_with_arrays_hold_descriptors(written: Written) -> None:
+    sources, file = written(
+        "  type, public :: csr  ! rows\n     integer :: n = 0\n"
+        "     real(8), allocatable :: val(:)\n  end type csr\n"
+        "  type point\n     real(8) :: x  ! no pointer\n  end type\n"
+        "  type(csr) :: a\n  TYPE (CSR), save :: all(10)\n  type(point) :: p\n  real(8) :: r(10)\n"
+        "  type(other) :: o\n"
+    )
+    held = [line for line in range(14) if sources.holds_descriptors(file, line)]
+    assert held == [8, 9]
+    assert not Sources(None).holds_descriptors(file, 8)
+
+
 def test_the_busiest_place_is_the_loop_with_most_accesses(written: Written) -> None:
     sources, file = written(SOURCE)
     lines = pl.DataFrame(

@@ -66,6 +66,7 @@ def diagnose(subject: Subject) -> Finding | None:
         or subject.row["size"] < MIN_CACHE_RESIDENT_BYTES
         or subject.pattern is Pattern.ONE_THREAD
         or not is_cache_resident(subject)
+        or subject.run.sources.holds_descriptors(subject.row["file"], subject.row["line"])
     ):
         return None
     size, again = subject.footprint.size, subject.footprint.reuse
