@@ -340,14 +340,6 @@ void* spare_counters() {
     return known;
 }
 
-void let_modules_ask_again() {
-    while (TableWord* word = thread_state.waiting_words) {
-        thread_state.waiting_words = word->next;
-        word->table = nullptr;
-        word->next = nullptr;
-    }
-}
-
 void stop_counting() {
     for (TableWord* word = thread_state.recorder->table_words; word != nullptr; word = word->next) {
         word->table = spare_counters();

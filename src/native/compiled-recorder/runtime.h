@@ -81,14 +81,12 @@ bool is_finished();
 // From now on, a thread of ours begins a phase every `options.every_ns`.
 void start_time_slices();
 
-// --- counting.cpp
-// The next function of each waiting module asks for the thread's table again.
-void let_modules_ask_again();
-
 // --- threads.cpp
 // This thread's recorder, which is created if needed; null after the thread's end, or without a
 // shard.
 ThreadRecorder* begin_thread();
+// The next function of each waiting module asks for the thread's table again.
+void let_modules_ask_again();
 
 // Called before and after a fork. The first function waits until no thread is in the middle of a
 // change, which the child would see half done.

@@ -99,6 +99,14 @@ void* run_thread(void* argument) {
 
 }  // namespace
 
+void let_modules_ask_again() {
+    while (TableWord* word = thread_state.waiting_words) {
+        thread_state.waiting_words = word->next;
+        word->table = nullptr;
+        word->next = nullptr;
+    }
+}
+
 ThreadRecorder* begin_thread() {
     if (thread_state.recorder != nullptr || thread_state.ended || !recording()) {
         return thread_state.recorder;
