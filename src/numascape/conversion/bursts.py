@@ -152,7 +152,7 @@ def tables_of_bursts(
     touches = with_huge_pages(tables["first_touch"], tables["accesses"], tables["instances"])
     return {
         "burst_groups": _burst_groups(rows),
-        "page_bursts": _page_bursts(rows, tables["structures"]),
+        "page_bursts": _page_bursts(rows),
         "first_touch": touches,
     }
 
@@ -163,14 +163,8 @@ def _burst_groups(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by(key).agg(*sums).sort(key).rename({"burst_group": "group"})
 
 
-def _page_bursts(rows: pl.DataFrame, structures: pl.DataFrame) -> pl.DataFrame:
-    """Rows of pages that their structures have.
-
-    A group of bursts alone may belong to another variable of a page than all groups together.
-    """
+def _page_bursts(rows: pl.DataFrame) -> pl.DataFrame:
     key = [*PLACE, "thread", "phase", "burst_group"]
     accesses = pl.col("reads") + pl.col("writes")
     sums = rows.group_by(key).agg(accesses=accesses.sum())
-    known = pl.col("page") < structures["pages"].gather(sums["structure"])
-    counted = sums.filter(known & (pl.col("accesses") > 0))
-    return sort_by(counted, key).rename({"burst_group": "group"})
+    return sort_by(sums.filter(pl.col("accesses") > 0), key).rename({"burst_group": "group"})

@@ -18,7 +18,7 @@ from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
 from numascape.conversion.phases import RunPhases, run_phases
-from numascape.conversion.places import PLACE, sort_by
+from numascape.conversion.places import PLACE, on_known_pages, sort_by
 from numascape.conversion.shard_groups import (
     UNKNOWN_THREAD,
     Member,
@@ -169,7 +169,7 @@ def _assemble(
             joined(lambda part: part.kernel_accesses)
         ),
         "instructions": _instructions(members, phases),
-        "seen_lines": seen_lines.lines_of_run(joined(lambda part: part.seen_lines), structures),
+        "seen_lines": seen_lines.sum_seen_lines(joined(lambda part: part.seen_lines)),
     }
     tables |= tables_of_bursts(pl.concat(joined(lambda part: part.bursts)), tables)
     if paths:
@@ -177,6 +177,7 @@ def _assemble(
         tables["path_accesses"] = sum_path_accesses(joined(lambda part: part.path_accesses))
     if session.options.traffic:
         tables["transfers"] = transfers.sum_transfers(joined(lambda part: part.transfers))
+    tables |= on_known_pages(tables, "seen_lines", "page_bursts", "transfers")
     tables = _joined(tables, members, counts)
     return Converted(tables, _info(tables, shards, session, counts, begin))
 

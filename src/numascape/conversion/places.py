@@ -52,3 +52,18 @@ def sum_of_each(frame: pl.DataFrame, columns: Sequence[str], summed: Sequence[st
         .agg(*(pl.col(name).first() for name in columns), *(pl.col(name).sum() for name in summed))
         .drop("_key")
     )
+
+
+def on_known_pages(tables: dict[str, pl.DataFrame], *names: str) -> dict[str, pl.DataFrame]:
+    """Those of the named tables that there are, with the rows on pages that their structures have.
+
+    The accesses to a page may all be counted for another variable on it: by groups of bursts, or by
+    samples, it is sometimes this one. They may also not be counted at all, because the process
+    ended meanwhile. The structure then has fewer pages.
+    """
+    pages = tables["structures"]["pages"]
+    known = {name: tables[name] for name in names if name in tables}
+    return {
+        name: rows.filter(rows["page"] < pages.gather(rows["structure"]))
+        for name, rows in known.items()
+    }

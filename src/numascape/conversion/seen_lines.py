@@ -44,13 +44,3 @@ def sum_seen_lines(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
         .cast(_SCHEMA)
         .sort(_KEY)
     )
-
-
-def lines_of_run(tables: Iterable[pl.DataFrame], structures: pl.DataFrame) -> pl.DataFrame:
-    """The table `seen_lines` of a run: rows on pages that their structures have.
-
-    If only bursts were counted, the counts of a page may all belong to another variable on it. The
-    structure then has fewer pages.
-    """
-    rows = sum_seen_lines(tables)
-    return rows.filter(rows["page"] < structures["pages"].gather(rows["structure"]))
