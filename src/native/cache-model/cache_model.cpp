@@ -26,6 +26,7 @@ void CacheModel::publish_next(const void** word) {
     SpinGuard guard(taking_);
     *word = waiting();
     next_ = word;
+    taken_ = 0;
 }
 
 void CacheModel::take_range_from_filter(uint64_t first, uint64_t lines) {
@@ -71,7 +72,8 @@ uint32_t CacheModel::process_waiting(bool own) {
     const std::atomic_ref<const void*> word(*next_);
     const auto* end = static_cast<const WaitingLine*>(word.load(std::memory_order_acquire));
     const WaitingLine* first = waiting() + taken_;
-    const uint32_t count = first != end ? process(first, end) : 0;
+    // If a thread was ended while it took its lines, the two may not fit.
+    const uint32_t count = first < end ? process(first, end) : 0;
     if (own) {
         word.store(waiting(), std::memory_order_relaxed);
     }

@@ -93,8 +93,16 @@ class Modelled {
         return waited;
     }
 
-    void drain(Traffic& traffic) {
-        model_->drain(true, [&](const CacheModel::Traffic* each, uint32_t count) {
+    // The lines of a thread that another one has taken, or that its next thread begins with.
+    Traffic take() {
+        Traffic traffic;
+        drain(traffic, false);
+        return traffic;
+    }
+    void begin_again() { model_->publish_next(&next_); }
+
+    void drain(Traffic& traffic, bool own = true) {
+        model_->drain(own, [&](const CacheModel::Traffic* each, uint32_t count) {
             for (const auto* end = each + count; each != end; ++each) {
                 traffic.emplace_back(each->page(), each->has(CacheModel::kFetched),
                                      each->has(CacheModel::kDirtied));
@@ -153,6 +161,20 @@ TEST_P(Caches, TheLeastRecentlyUsedLineLeaves) {
     Modelled modelled(shape_, wide_);
     EXPECT_TRUE(modelled.use(lines) == traffic);
     EXPECT_GT(traffic.size(), 20000U);
+}
+
+TEST_P(Caches, ANextThreadBeginsWithoutTheLinesThatWereTaken) {
+    constexpr uint64_t kLine = 0x7f1234007;
+    Modelled modelled(shape_, wide_);
+    for (uint64_t i = 0; i < 5; ++i) {
+        modelled.touch(kLine + i);
+    }
+    EXPECT_EQ(modelled.take().size(), 5U);
+    EXPECT_EQ(modelled.take().size(), 0U);
+    modelled.begin_again();
+    EXPECT_EQ(modelled.take().size(), 0U);
+    modelled.touch(kLine + 9);
+    EXPECT_EQ(modelled.take().size(), 1U);
 }
 
 // Lines of the same set as `line` that do not take its entry of the filter.
