@@ -145,14 +145,18 @@ def test_keys_zoom_move_and_reset(open_report: Open) -> None:
     report = open_report("matmul-block")
     report.choose("C")
     axis = report.page.locator(".page-axis")
+    settle(report.page)  # the figure listens to keys when it has been drawn
     report.page.locator(".figures").focus()
     whole = axis.inner_text()
     for _ in range(6):
         report.page.keyboard.press("+")
+    settle(report.page)
     middle = axis.inner_text()
     report.page.keyboard.press("ArrowRight")
+    settle(report.page)
     assert len({whole, middle, axis.inner_text()}) == 3
     report.page.keyboard.press("0")
+    settle(report.page)
     assert axis.inner_text() == whole
 
 

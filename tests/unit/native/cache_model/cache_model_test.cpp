@@ -165,6 +165,7 @@ TEST_P(Caches, TheLeastRecentlyUsedLineLeaves) {
 
 TEST_P(Caches, ANextThreadBeginsWithoutTheLinesThatWereTaken) {
     constexpr uint64_t kLine = 0x7f1234007;
+    shape_.set_bits = 12;  // a small cache takes each line at once
     Modelled modelled(shape_, wide_);
     for (uint64_t i = 0; i < 5; ++i) {
         modelled.touch(kLine + i);
