@@ -71,9 +71,9 @@ def stake_of(group: Group) -> tuple[str, str]:
         return "", ""
     gain = group.gain
     if gain is not None:
-        low, high = sorted((max(gain.low, 0.0), max(gain.high, 0.0)))
-        # The interval has no meaning beside a bound.
-        around = "" if gain.at_most else f" ({percent(low)} to {percent(high)})"
+        low, high = (percent(max(end, 0.0)) for end in sorted((gain.low, gain.high)))
+        # The interval has no meaning beside a bound, or if both of its ends read the same.
+        around = "" if gain.at_most or low == high else f" ({low} to {high})"
         return gain.saved, (
             f"of the run time saved, predicted for {gain.machine}{around}"
             + (f". {gain.limited}" if gain.limited else "")

@@ -29,8 +29,10 @@ def test_a_gain_is_said_with_its_interval_never_below_zero() -> None:
     assert stake_of(group) == ("12 %", "of the run time saved, predicted for m (6 % to 25 %)")
     turned = Group((finding(),), 0.5, gain(0.3, 0.6, 0.2))
     assert stake_of(turned)[1].endswith("(20 % to 60 %)")
-    label = "of the run time saved, predicted for m (0 % to 0 %). Links"
+    label = "of the run time saved, predicted for m. Links"
     assert stake_of(Group((finding(),), 0.5, gain(-0.2, -0.3, -0.1, "Links"))) == ("0 %", label)
+    tiny = gain(5e-5, 4e-5, 6e-5, "Links")
+    assert stake_of(Group((finding(),), 0.5, tiny)) == ("< 0.01 %", label)
 
 
 def test_a_gain_from_samples_is_said_as_a_bound() -> None:
