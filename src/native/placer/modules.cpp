@@ -3,10 +3,10 @@
 
 #include <atomic>
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include "held_signals.h"
+#include "next_function.h"
 #include "os.h"
 
 namespace numascape::placer {
@@ -23,7 +23,7 @@ Iterate find_iterate() {
     static std::atomic<Iterate> found{nullptr};
     Iterate iterate = found.load();
     if (iterate == nullptr) {
-        iterate = reinterpret_cast<Iterate>(dlsym(RTLD_NEXT, "dl_iterate_phdr"));
+        find_next(iterate, "dl_iterate_phdr");
         found.store(iterate);
     }
     return iterate;

@@ -3,8 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <dlfcn.h>
-
+#include "next_function.h"
 #include "os.h"
 #include "placer.h"
 
@@ -36,26 +35,21 @@ constinit const RealFunctions early_functions = {
     allocate_early, calloc_early, nullptr, free_early, nullptr, nullptr, nullptr,
     nullptr,        nullptr,      nullptr, nullptr,    nullptr, nullptr, nullptr};
 
-template <typename Function>
-void look_up(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-
 void look_all_up() {
-    look_up(functions.malloc, "malloc");
-    look_up(functions.calloc, "calloc");
-    look_up(functions.realloc, "realloc");
-    look_up(functions.free, "free");
-    look_up(functions.aligned_alloc, "aligned_alloc");
-    look_up(functions.memalign, "memalign");
-    look_up(functions.posix_memalign, "posix_memalign");
-    look_up(functions.malloc_usable_size, "malloc_usable_size");
-    look_up(functions.pthread_create, "pthread_create");
-    look_up(functions.thrd_create, "thrd_create");
-    look_up(functions.pthread_setname_np, "pthread_setname_np");
-    look_up(functions.pthread_getaffinity_np, "pthread_getaffinity_np");
-    look_up(functions.pthread_setaffinity_np, "pthread_setaffinity_np");
-    look_up(functions.find_object, "_dl_find_object");
+    find_next(functions.malloc, "malloc");
+    find_next(functions.calloc, "calloc");
+    find_next(functions.realloc, "realloc");
+    find_next(functions.free, "free");
+    find_next(functions.aligned_alloc, "aligned_alloc");
+    find_next(functions.memalign, "memalign");
+    find_next(functions.posix_memalign, "posix_memalign");
+    find_next(functions.malloc_usable_size, "malloc_usable_size");
+    find_next(functions.pthread_create, "pthread_create");
+    find_next(functions.thrd_create, "thrd_create");
+    find_next(functions.pthread_setname_np, "pthread_setname_np");
+    find_next(functions.pthread_getaffinity_np, "pthread_getaffinity_np");
+    find_next(functions.pthread_setaffinity_np, "pthread_setaffinity_np");
+    find_next(functions.find_object, "_dl_find_object");
 }
 
 }  // namespace

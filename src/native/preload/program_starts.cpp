@@ -4,11 +4,11 @@
 #include <cstdarg>
 #include <cstdlib>
 
-#include <dlfcn.h>
 #include <spawn.h>
 #include <unistd.h>
 
 #include "child_environment.h"
+#include "next_function.h"
 #include "shell_commands.h"
 
 namespace numascape {
@@ -33,11 +33,6 @@ const Starts& real() {
         find_program_starts();
     }
     return starts;
-}
-
-template <typename Function>
-void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
 // `run(environment)` executes the program, and returns when that failed.
@@ -73,12 +68,12 @@ void collect_arguments(char** out, const char* first, va_list& from) {
 }  // namespace
 
 void find_program_starts() {
-    find(starts.execve, "execve");
-    find(starts.execvpe, "execvpe");
-    find(starts.fexecve, "fexecve");
-    find(starts.execveat, "execveat");
-    find(starts.spawn, "posix_spawn");
-    find(starts.spawnp, "posix_spawnp");
+    find_next(starts.execve, "execve");
+    find_next(starts.execvpe, "execvpe");
+    find_next(starts.fexecve, "fexecve");
+    find_next(starts.execveat, "execveat");
+    find_next(starts.spawn, "posix_spawn");
+    find_next(starts.spawnp, "posix_spawnp");
     find_shell_functions();
 }
 

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "next_function.h"
 #include "os.h"
 #include "spin_lock.h"
 
@@ -36,11 +36,6 @@ const ShellFunctions& shell_functions() {
         find_shell_functions();
     }
     return functions;
-}
-
-template <typename Function>
-void find_shell_function(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
 // Returns an error number.
@@ -243,11 +238,11 @@ FILE* open_command(const char* command, const PipeMode& mode, const int (&pipe)[
 }  // namespace
 
 void find_shell_functions() {
-    find_shell_function(functions.system, "system");
-    find_shell_function(functions.pclose, "pclose");
-    find_shell_function(functions.fclose, "fclose");
-    find_shell_function(functions.sigaction, "sigaction");
-    find_shell_function(functions.pthread_sigmask, "pthread_sigmask");
+    find_next(functions.system, "system");
+    find_next(functions.pclose, "pclose");
+    find_next(functions.fclose, "fclose");
+    find_next(functions.sigaction, "sigaction");
+    find_next(functions.pthread_sigmask, "pthread_sigmask");
 }
 
 }  // namespace numascape
