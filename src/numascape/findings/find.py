@@ -196,9 +196,9 @@ def describe_not_judged(trace: Trace) -> str:
     how = "Start the program with `numascape record`"
     if trace.info.recorder.name == PERF:
         how = (
-            "Record page faults with the samples (`perf record -e page-faults:u -c 1 -d`), or use "
+            "Record page faults with the samples (`perf record -e page-faults:u -c 1 -d`), "
+            "or use `numascape record`"
         )
-        how += "`numascape record`"
     return f"This trace has no first touches. These findings need them: {kinds}. {how}."
 
 
