@@ -200,6 +200,11 @@ def test_programs_that_a_program_starts_are_under_the_plan(run: RunPlanned, prog
     assert found.structure("block")["instances"] > 1000
 
 
+def test_children_close_files_while_commands_start(run: RunPlanned, programs: Path) -> None:
+    found = run(Plan(), programs / "forks_beside_commands")
+    assert (found.status, found.output) == (0, "closed\n")
+
+
 def test_a_plan_for_another_program_does_nothing(run: RunPlanned) -> None:
     plan = Plan(threads=(ThreadRule((LAST,), order="0"),), program="other")
     found = run(plan, "sh", "-c", "exit 3", options=("--verify",))

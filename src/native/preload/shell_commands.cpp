@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shell_commands.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -136,25 +138,32 @@ int wait_for_command(ShellSignals& signals, pid_t shell) {
     return status;
 }
 
-// The streams of popen(3) that are open.
+// The streams of popen(3) that are open. Each change of the list is one store, so a child of a fork
+// has a complete list at any time.
 struct OpenCommand {
     FILE* stream;
     pid_t shell;
-    OpenCommand* next;
+    std::atomic<OpenCommand*> next;
 };
 SpinLock opening;
-OpenCommand* open_commands = nullptr;
+std::atomic<OpenCommand*> open_commands{nullptr};
 
 OpenCommand* take_command(const FILE* stream) {
     SpinGuard guard(opening);
-    for (OpenCommand** at = &open_commands; *at != nullptr; at = &(*at)->next) {
-        OpenCommand* command = *at;
+    for (auto* at = &open_commands; at->load() != nullptr; at = &at->load()->next) {
+        OpenCommand* command = at->load();
         if (command->stream == stream) {
-            *at = command->next;
+            at->store(command->next.load());
             return command;
         }
     }
     return nullptr;
+}
+
+// In the child of a fork: the threads that held them do not exist any more.
+void free_locks() {
+    ignoring.reset();
+    opening.reset();
 }
 
 // Pre: `command` was taken.
@@ -200,7 +209,8 @@ int start_in_pipe(const char* command, int end, int standard, OpenCommand* opene
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, end, standard);
     SpinGuard guard(opening);
-    for (const OpenCommand* each = open_commands; each != nullptr; each = each->next) {
+    for (const OpenCommand* each = open_commands.load(); each != nullptr;
+         each = each->next.load()) {
         if (fileno(each->stream) != standard) {
             posix_spawn_file_actions_addclose(&actions, fileno(each->stream));
         }
@@ -208,8 +218,8 @@ int start_in_pipe(const char* command, int end, int standard, OpenCommand* opene
     const int error = start_shell(command, &actions, nullptr, opened->shell);
     posix_spawn_file_actions_destroy(&actions);
     if (error == 0) {
-        opened->next = open_commands;
-        open_commands = opened;
+        opened->next.store(open_commands.load());
+        open_commands.store(opened);
     }
     return error;
 }
@@ -243,6 +253,7 @@ void find_shell_functions() {
     find_next(functions.fclose, "fclose");
     find_next(functions.sigaction, "sigaction");
     find_next(functions.pthread_sigmask, "pthread_sigmask");
+    pthread_atfork(nullptr, nullptr, free_locks);
 }
 
 }  // namespace numascape
@@ -273,10 +284,11 @@ FILE* popen(const char* command, const char* mode) {
         errno = EINVAL;
         return nullptr;
     }
-    auto* opened = static_cast<OpenCommand*>(malloc(sizeof(OpenCommand)));
-    if (opened == nullptr) {
+    void* memory = malloc(sizeof(OpenCommand));
+    if (memory == nullptr) {
         return nullptr;
     }
+    auto* opened = new (memory) OpenCommand{};
     int pipe[2];
     FILE* stream =
         pipe2(pipe, O_CLOEXEC) == 0 ? open_command(command, wanted, pipe, opened) : nullptr;
@@ -295,7 +307,7 @@ int pclose(FILE* stream) {
 
 // As the C library's, also for a stream of popen.
 int fclose(FILE* stream) {
-    OpenCommand* command = open_commands == nullptr ? nullptr : take_command(stream);
+    OpenCommand* command = open_commands.load() == nullptr ? nullptr : take_command(stream);
     return command == nullptr ? shell_functions().fclose(stream) : close_command(command);
 }
 
