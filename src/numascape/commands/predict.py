@@ -96,7 +96,6 @@ def predict(
     """
     from numascape.machine import open_machine
     from numascape.prediction.scenarios import Scenarios
-    from numascape.report.prediction import Predicted
     from numascape.trace.counting import check_knows_threads
     from numascape.trace.selection import find_phase
 
@@ -133,6 +132,8 @@ def predict(
         if conclusion:
             terminal.output().print(terminal.printable(conclusion), soft_wrap=True)
     if output is not None:
+        from numascape.report.prediction import Predicted
+
         _write(output, Predicted(opened, place, found, conclusion, _assumptions(found, opened)))
 
 
@@ -163,7 +164,6 @@ def _fixes(trace: Trace, machine: Machine, scenarios: Scenarios) -> tuple[list[P
 
 def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan]]:
     """The policies, and the plans by the names of their files."""
-    from numascape.plan.document import read_plan
     from numascape.prediction.scenarios import POLICY_NAMES
 
     by_name = {str(name): name for name in POLICY_NAMES}
@@ -173,6 +173,8 @@ def _policies(given: list[str] | None) -> tuple[list[PolicyName], dict[str, Plan
         if text in by_name:
             names.append(by_name[text])
         elif text.endswith(".toml") or Path(text).exists():
+            from numascape.plan.document import read_plan
+
             plans[text] = read_plan(Path(text))
         else:
             raise NumascapeError(

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from numascape.analysis.page_index import PageIndex, page_index, positions
+from numascape.analysis.page_index import PageIndex, page_index, positions, rows_of_accesses
 from numascape.analysis.sharing import PAGE
 from numascape.machine import Machine
 from numascape.prediction.policies import SCHEMA, first_touch
@@ -178,9 +178,13 @@ def _users(trace: Trace, index: PageIndex, on: Floats, deferred: int) -> tuple[F
     The first is the share of a page's accesses by each node's CPUs, or 0 if it is unused. The
     second is the probability that a fault moves the page to the node or keeps it there.
     """
-    used = trace.accesses.filter(pl.col("reads") + pl.col("writes") > 0)
-    made = (used["reads"] + used["writes"]).to_numpy().astype(np.float64)
-    key = index.rows(used) * len(on) + used["thread"].to_numpy().astype(np.int64)
+    accesses = trace.accesses
+    made = (accesses["reads"] + accesses["writes"]).to_numpy().astype(np.float64)
+    thread = accesses["thread"].to_numpy().astype(np.int64)
+    key = rows_of_accesses(trace) * len(on) + thread
+    used = made > 0
+    if not used.all():
+        key, made = key[used], made[used]
     at, found = positions(key, index.pages.height * len(on))
     row, thread = found // len(on), found % len(on)
     count = np.bincount(at, made, len(found))
