@@ -32,6 +32,11 @@ _EVENTS: Final = {
     "seen_lines": ("times", "alone", "writing"),
     "transfers": ("transfers", "travelling", "judged", "shared"),
 }
+# The same, not known by thread: they are multiplied as all counts are on average.
+_EVENTS_OF_NO_THREAD: Final = {
+    "sites": ("reads", "writes", "executions"),
+    "seen_in_modules": ("times",),
+}
 
 
 BURSTS: Final = pl.Schema(
@@ -64,8 +69,10 @@ def estimated(shard: Shard, share: float) -> Shard:
     for name, columns in _EVENTS.items():
         tables[name] = _scaled(tables[name], weights, columns, 1 / share)
     tables["counts"] = _with_group_scale(tables["counts"], shard.tables["work"])
-    tables["sites"] = _scaled_alike(tables["sites"], tables["counts"], shard.tables["counts"])
     counts = tables["counts"]
+    mean_weight = _accesses(counts) / max(1, _accesses(shard.tables["counts"]))
+    for name, columns in _EVENTS_OF_NO_THREAD.items():
+        tables[name] = _multiplied(tables[name], columns, pl.lit(mean_weight))
     return dataclasses.replace(
         shard,
         tables=tables,
@@ -95,9 +102,15 @@ def _scaled(
 ) -> pl.DataFrame:
     # A thread has no weight if its process was killed.
     by_thread = frame.join(weights, on="thread", how="left", maintain_order="left")
-    weight = pl.col("weight").fill_null(otherwise)
-    whole = ((pl.col(name) * weight).round().cast(pl.UInt64) for name in columns)
-    return by_thread.with_columns(whole).drop("weight")
+    return _multiplied(by_thread, columns, pl.col("weight").fill_null(otherwise)).drop("weight")
+
+
+def _multiplied(frame: pl.DataFrame, columns: tuple[str, ...], weight: pl.Expr) -> pl.DataFrame:
+    return frame.with_columns((pl.col(name) * weight).round().cast(pl.UInt64) for name in columns)
+
+
+def _accesses(counts: pl.DataFrame) -> int:
+    return int(counts["reads"].sum()) + int(counts["writes"].sum())
 
 
 def _with_group_scale(counts: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
@@ -126,17 +139,6 @@ def with_own_bursts(rows: pl.DataFrame, bursts: pl.DataFrame) -> pl.DataFrame:
     later = BURST_GROUPS - 1 - pl.col("burst_group").cast(pl.Int64)
     own = (pl.col("bursts").fill_null(0).cast(pl.Int64) + later) // BURST_GROUPS
     return joined.with_columns(own_bursts=own.cast(pl.UInt64)).drop("bursts")
-
-
-def _scaled_alike(sites: pl.DataFrame, after: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
-    """The counts of code, multiplied as all counts are on average: they are not known by thread."""
-
-    def total(counts: pl.DataFrame) -> int:
-        return int(counts["reads"].sum()) + int(counts["writes"].sum())
-
-    weight = total(after) / max(1, total(before))
-    names = ("reads", "writes", "executions")
-    return sites.with_columns((pl.col(name) * weight).round().cast(pl.UInt64) for name in names)
 
 
 def tables_of_bursts(

@@ -56,6 +56,7 @@ def shard(counts: dict[str, list[int]], work: list[tuple[int, int, int, int]]) -
                 }
             ),
             "sites": frame({"phase": [2], "reads": [5], "writes": [5], "executions": [5]}),
+            "seen_in_modules": frame({"owner": [0], "page": [0], "times": [6]}),
         },
         phases=(ShardPhase(GROUPS, 1, 1, 0, 0, 0, 0, "loop"),),
         switches=((GROUPS, 100),),
@@ -78,6 +79,7 @@ def test_counts_are_divided_by_the_share_that_bursts_saw() -> None:
     assert rows["reads"].to_list() == [40, 100]
     assert rows["writes"].to_list() == [4, 0]
     assert rows["phase"].to_list() == [1, 0]
+    assert found.tables["seen_in_modules"]["times"].to_list() == [round(6 * 144 / 21)]
     assert rows["burst_group"].to_list() == [3, 0]
     assert found.counted == (140, 4)
     assert found.tables["instructions"].row(0) == (0, 1, 40)
