@@ -24,14 +24,34 @@ constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 constexpr std::size_t kFewAddresses = std::size_t{1} << 14;
 constexpr std::size_t kNewShare = 16;
 
-// FNV-1a over words of 8 bytes; it detects damage, not intent: see may_trust.
-std::uint64_t checksum(std::span<const std::byte> bytes) {
+using Parts = std::vector<std::span<const std::byte>>;
+
+template <typename T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return std::as_bytes(std::span(values));
+}
+
+// FNV-1a over words of 8 bytes of all parts together; it detects damage, not intent: see may_trust.
+std::uint64_t checksum(const Parts& parts) {
     std::uint64_t sum = 0xcbf29ce484222325;
-    for (std::size_t at = 0; at < bytes.size(); at += 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
+    std::uint64_t word = 0;
+    std::size_t filled = 0;
+    const auto add_word = [&] {
         sum = (sum ^ word) * 0x100000001b3;
+        word = 0;
+        filled = 0;
+    };
+    for (std::span<const std::byte> rest : parts) {
+        while (!rest.empty()) {
+            const std::size_t length = std::min(sizeof word - filled, rest.size());
+            std::memcpy(reinterpret_cast<std::byte*>(&word) + filled, rest.data(), length);
+            rest = rest.subspan(length);
+            filled += length;
+            if (filled == sizeof word) add_word();
+        }
     }
+    if (filled != 0) add_word();
     return sum;
 }
 
@@ -57,17 +77,22 @@ std::vector<std::byte> read_trusted(const std::string& path) {
     return bytes;
 }
 
-void write_beside_and_rename(const std::string& path, std::span<const std::byte> bytes) {
+bool write_all(int file, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t length = write(file, bytes.data(), bytes.size());
+        if (length <= 0) return false;
+        bytes = bytes.subspan(static_cast<std::size_t>(length));
+    }
+    return true;
+}
+
+void write_beside_and_rename(const std::string& path, const Parts& parts) {
     std::string beside = path + ".XXXXXX";
     const FileDescriptor file(mkostemp(beside.data(), O_CLOEXEC));  // with mode 0600
     if (file.get() < 0) return;
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-        const ssize_t length = write(file.get(), bytes.data() + done, bytes.size() - done);
-        if (length <= 0) break;
-        done += static_cast<std::size_t>(length);
-    }
-    if (done < bytes.size() || rename(beside.c_str(), path.c_str()) != 0) unlink(beside.c_str());
+    const bool is_written = std::all_of(
+        parts.begin(), parts.end(), [&](const auto& part) { return write_all(file.get(), part); });
+    if (!is_written || rename(beside.c_str(), path.c_str()) != 0) unlink(beside.c_str());
 }
 
 // Takes arrays from the front of `bytes`.
@@ -90,12 +115,6 @@ class Taker {
     std::span<const std::byte> bytes_;
 };
 
-template <typename T>
-void append(const std::vector<T>& values, std::vector<std::byte>& bytes) {
-    const auto* data = reinterpret_cast<const std::byte*>(values.data());
-    bytes.insert(bytes.end(), data, data + values.size() * sizeof(T));
-}
-
 }  // namespace
 
 struct ModuleCache::Header {
@@ -104,13 +123,6 @@ struct ModuleCache::Header {
     std::uint64_t texts, characters, addresses, frames, globals;
     std::uint64_t has_globals;
 };
-
-std::uint32_t TextTable::number(const std::string& text) {
-    const auto [known, is_new] =
-        numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
-    if (is_new) texts_.push_back(text);
-    return known->second;
-}
 
 ModuleCache::ModuleCache(const std::string& folder, const std::string& name)
     : path_(folder + "/" + name) {
@@ -129,7 +141,7 @@ bool ModuleCache::read(std::span<const std::byte> bytes) {
     std::memcpy(&header, bytes.data(), sizeof header);
     constexpr std::size_t summed = offsetof(Header, texts);
     if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return false;
-    if (header.checksum != checksum(bytes.subspan(summed))) return false;
+    if (header.checksum != checksum({bytes.subspan(summed)})) return false;
 
     Taker rest(bytes.subspan(sizeof header));
     std::vector<std::uint32_t> text_ends, first_frames;
@@ -145,18 +157,29 @@ bool ModuleCache::read(std::span<const std::byte> bytes) {
     std::uint32_t begin = 0;
     for (const std::uint32_t end : text_ends) {
         if (end < begin || end > characters.size()) return false;
-        if (texts_.number(std::string(characters.data() + begin, end - begin)) + 1 !=
-            texts_.all().size()) {
+        if (texts_.number({characters.data() + begin, end - begin}) + 1 != texts_.size()) {
             return false;
         }
         begin = end;
     }
-    const auto is_text = [&](std::uint32_t text) { return text < text_ends.size(); };
-    for (const CachedFrame& frame : frames_) {
-        if (!is_text(frame.function) || !is_text(frame.file) || !is_text(frame.call_notes)) {
-            return false;
-        }
-    }
+    if (header.has_globals != 0) globals_ = std::move(globals);
+    return has_only_known_texts() && take_frames(addresses, first_frames);
+}
+
+bool ModuleCache::has_only_known_texts() const {
+    const auto is_text = [&](std::uint32_t text) { return text < texts_.size(); };
+    const auto of_frame = [&](const CachedFrame& frame) {
+        return is_text(frame.function) && is_text(frame.file) && is_text(frame.call_notes);
+    };
+    const auto of_global = [&](const CachedGlobal& global) {
+        return is_text(global.name) && is_text(global.file) && is_text(global.function);
+    };
+    return std::all_of(frames_.begin(), frames_.end(), of_frame) &&
+           (!globals_ || std::all_of(globals_->begin(), globals_->end(), of_global));
+}
+
+bool ModuleCache::take_frames(std::span<const std::uint64_t> addresses,
+                              std::span<const std::uint32_t> first_frames) {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         const std::uint32_t first = first_frames[i];
         const std::size_t end = i + 1 < addresses.size() ? first_frames[i + 1] : frames_.size();
@@ -164,21 +187,6 @@ bool ModuleCache::read(std::span<const std::byte> bytes) {
         ranges_[addresses[i]] = {first, static_cast<std::uint32_t>(end)};
     }
     known_ = addresses.size();
-    if (header.has_globals == 0) return true;
-    globals_.emplace();
-    for (const CachedGlobal& global : globals) {
-        if (!is_text(global.name) || !is_text(global.file) || !is_text(global.function)) {
-            return false;
-        }
-        globals_->push_back({.name = texts_.at(global.name),
-                             .file = texts_.at(global.file),
-                             .module = {},
-                             .function = texts_.at(global.function),
-                             .address = global.address,
-                             .size = global.size,
-                             .line = global.line,
-                             .points_to_data = global.points_to_data != 0});
-    }
     return true;
 }
 
@@ -216,8 +224,35 @@ void ModuleCache::add_frames(std::uint64_t pc, const std::vector<Frame>& frames)
     ranges_[pc] = {first, static_cast<std::uint32_t>(frames_.size())};
 }
 
-void ModuleCache::set_globals(std::vector<Global> globals) {
-    globals_ = std::move(globals);
+std::optional<std::vector<Global>> ModuleCache::globals() const {
+    if (!globals_) return std::nullopt;
+    std::vector<Global> globals;
+    globals.reserve(globals_->size());
+    for (const CachedGlobal& known : *globals_) {
+        globals.push_back({.name = std::string(texts_.at(known.name)),
+                           .file = std::string(texts_.at(known.file)),
+                           .module = {},
+                           .function = std::string(texts_.at(known.function)),
+                           .address = known.address,
+                           .size = known.size,
+                           .line = known.line,
+                           .points_to_data = known.points_to_data != 0});
+    }
+    return globals;
+}
+
+void ModuleCache::set_globals(std::span<const Global> globals, std::uint64_t bias) {
+    globals_.emplace();
+    globals_->reserve(globals.size());
+    for (const Global& global : globals) {
+        globals_->push_back({.address = global.address - bias,
+                             .size = global.size,
+                             .name = texts_.number(global.name),
+                             .file = texts_.number(global.file),
+                             .function = texts_.number(global.function),
+                             .line = global.line,
+                             .points_to_data = global.points_to_data ? 1U : 0U});
+    }
     has_new_globals_ = true;
 }
 
@@ -225,54 +260,43 @@ void ModuleCache::save() const {
     const std::size_t added = ranges_.size() - known_;
     const std::size_t least = known_ > kFewAddresses ? known_ / kNewShare : 1;
     if (!has_new_globals_ && (added == 0 || added < least)) return;
-    const std::vector<std::byte> bytes = encode();
-    if (bytes.size() <= kLargestFile) write_beside_and_rename(path_, bytes);
+    write();
 }
 
-std::vector<std::byte> ModuleCache::encode() const {
-    TextTable texts = texts_;
-    std::vector<CachedGlobal> globals;
-    if (globals_) {
-        for (const Global& global : *globals_) {
-            globals.push_back({global.address, global.size, texts.number(global.name),
-                               texts.number(global.file), texts.number(global.function),
-                               global.line, global.points_to_data ? 1U : 0U, 0});
-        }
-    }
+void ModuleCache::write() const {
     std::vector<std::pair<std::uint32_t, std::uint64_t>> by_frame;
+    by_frame.reserve(ranges_.size());
     for (const auto& [address, range] : ranges_) by_frame.emplace_back(range.first, address);
     std::sort(by_frame.begin(), by_frame.end());
     std::vector<std::uint64_t> addresses;
-    std::vector<std::uint32_t> first_frames, text_ends;
+    std::vector<std::uint32_t> first_frames;
     for (const auto& [first, address] : by_frame) {
         first_frames.push_back(first);
         addresses.push_back(address);
     }
-    std::vector<char> characters;
-    for (const std::string& text : texts.all()) {
-        characters.insert(characters.end(), text.begin(), text.end());
-        text_ends.push_back(static_cast<std::uint32_t>(characters.size()));
-    }
+    const std::vector<CachedGlobal> none;
+    const std::vector<CachedGlobal>& globals = globals_ ? *globals_ : none;
     Header header{};
     std::memcpy(header.magic, kMagic, sizeof kMagic);
-    header.texts = text_ends.size();
-    header.characters = characters.size();
+    header.texts = texts_.size();
+    header.characters = texts_.characters().size();
     header.addresses = addresses.size();
     header.frames = frames_.size();
     header.globals = globals.size();
     header.has_globals = globals_ ? 1 : 0;
 
-    std::vector<std::byte> bytes(sizeof header);
-    append(addresses, bytes);
-    append(frames_, bytes);
-    append(globals, bytes);
-    append(text_ends, bytes);
-    append(first_frames, bytes);
-    append(characters, bytes);
-    std::memcpy(bytes.data(), &header, sizeof header);
-    header.checksum = checksum(std::span(bytes).subspan(offsetof(Header, texts)));
-    std::memcpy(bytes.data(), &header, sizeof header);
-    return bytes;
+    const std::span<const std::byte> first = std::as_bytes(std::span(&header, 1));
+    const Parts rest = {bytes_of(addresses),    bytes_of(frames_),
+                        bytes_of(globals),      bytes_of(texts_.ends()),
+                        bytes_of(first_frames), std::as_bytes(std::span(texts_.characters()))};
+    Parts summed = rest;
+    summed.insert(summed.begin(), first.subspan(offsetof(Header, texts)));
+    header.checksum = checksum(summed);
+    Parts parts = rest;
+    parts.insert(parts.begin(), first);
+    std::size_t size = 0;
+    for (const auto& part : parts) size += part.size();
+    if (size <= kLargestFile) write_beside_and_rename(path_, parts);
 }
 
 }  // namespace numascape::symbols

@@ -17,25 +17,16 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "symbols.h"
+#include "text_table.h"
 
 namespace numascape::symbols {
 
-// Numbers of texts, from 0.
-class TextTable {
-  public:
-    std::uint32_t number(const std::string& text);
-    const std::string& at(std::uint32_t number) const { return texts_[number]; }
-    const std::vector<std::string>& all() const { return texts_; }
-
-  private:
-    std::vector<std::string> texts_;
-    std::unordered_map<std::string, std::uint32_t> numbers_;
-};
-
-// Addresses are those in the file. Frames and globals are without their `module`.
+// Addresses are those in the file. Frames and globals are without their `module`. They are kept as
+// in the file, because large libraries have many.
 class ModuleCache {
   public:
     // `name` says which version of the file it is (cache_name.h). Reads what is there.
@@ -45,8 +36,9 @@ class ModuleCache {
     std::optional<std::vector<Frame>> frames(std::uint64_t pc) const;
     void add_frames(std::uint64_t pc, const std::vector<Frame>& frames);
 
-    const std::optional<std::vector<Global>>& globals() const { return globals_; }
-    void set_globals(std::vector<Global> globals);
+    std::optional<std::vector<Global>> globals() const;
+    // `bias` is subtracted from their addresses.
+    void set_globals(std::span<const Global> globals, std::uint64_t bias);
 
     // Writes the new entries, if there are enough of them. Errors are ignored: the next recording
     // reads again.
@@ -62,19 +54,23 @@ class ModuleCache {
     struct CachedGlobal {
         std::uint64_t address, size;
         std::uint32_t name, file, function, line;  // all but the last are texts
-        std::uint32_t points_to_data, unused;
+        std::uint32_t points_to_data;
+        std::uint32_t unused = 0;
     };
     struct Header;
 
     bool read(std::span<const std::byte> bytes);
-    std::vector<std::byte> encode() const;
+    bool take_frames(std::span<const std::uint64_t> addresses,
+                     std::span<const std::uint32_t> first_frames);
+    bool has_only_known_texts() const;
+    void write() const;
 
     std::string path_;
     TextTable texts_;
     // By address, the range of its frames.
     std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> ranges_;
     std::vector<CachedFrame> frames_;
-    std::optional<std::vector<Global>> globals_;
+    std::optional<std::vector<CachedGlobal>> globals_;
     std::size_t known_ = 0;  // addresses in the file
     bool has_new_globals_ = false;
 };

@@ -20,22 +20,27 @@ std::string hexadecimal(std::uint64_t address) {
     return text;
 }
 
-std::vector<Frame> read_frames(LoadedModule& module, std::uint64_t pc, Frame unknown) {
+// By debug information; empty without it, also for parts of a file.
+std::vector<Frame> read_frames(LoadedModule& module, std::uint64_t pc, const Frame& unknown) {
     Dwarf_Addr bias = 0;
-    if (CodeIndex* code = module.code(&bias)) {
-        std::vector<Frame> frames = code->frames(pc - bias);
-        for (Frame& frame : frames) {
-            frame.module = module.description().path;
-            if (frame.function.empty()) frame.function = unknown.function;
-            frame.call_notes = module.call_notes().find(frame.file, frame.line, frame.column);
-        }
-        if (!frames.empty()) return frames;
+    CodeIndex* code = module.code(&bias);
+    if (code == nullptr) return {};
+    std::vector<Frame> frames = code->frames(pc - bias);
+    for (Frame& frame : frames) {
+        frame.module = module.description().path;
+        if (frame.function.empty()) frame.function = unknown.function;
+        frame.call_notes = module.call_notes().find(frame.file, frame.line, frame.column);
     }
+    return frames;
+}
+
+// By the symbol of the function.
+Frame symbol_frame(LoadedModule& module, std::uint64_t pc, Frame unknown) {
     FunctionSymbols::Match match = module.functions().find(pc);
-    if (match.name.empty()) return {unknown};
+    if (match.name.empty()) return unknown;
     unknown.function = std::move(match.name);
     unknown.offset = match.offset;
-    return {unknown};
+    return unknown;
 }
 
 std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
@@ -55,11 +60,13 @@ std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
         }
     }
     std::vector<Frame> found = read_frames(*module, pc, unknown);
-    // Without debug information, reading is as fast as the cache.
+    // Looking up a symbol is as fast as the cache. A large program has many addresses without
+    // lines.
+    if (found.empty()) return {symbol_frame(*module, pc, std::move(unknown))};
     Dwarf_Addr bias = 0;
-    const CodeIndex* code = module->code(&bias);
-    const bool is_kept = cache != nullptr && code != nullptr && !code->has_split_units();
-    if (is_kept) cache->add_frames(in_file, found);
+    if (cache != nullptr && !module->code(&bias)->has_split_units()) {
+        cache->add_frames(in_file, found);
+    }
     return found;
 }
 
@@ -73,27 +80,27 @@ bool has_split_units(LoadedModule& module) {
 std::vector<Global> cached_globals(LoadedModule& module) {
     ModuleCache* cache = module.is_whole() ? module.cache() : nullptr;
     const std::uint64_t bias = module.description().load_bias;
-    if (cache != nullptr && cache->globals()) {
-        std::vector<Global> known = *cache->globals();
-        for (Global& global : known) {
-            global.address += bias;
-            global.module = module.description().path;
+    if (cache != nullptr) {
+        if (auto known = cache->globals()) {
+            for (Global& global : *known) {
+                global.address += bias;
+                global.module = module.description().path;
+            }
+            return std::move(*known);
         }
-        return known;
     }
     std::vector<Global> found = module_globals(module);
-    if (cache == nullptr || has_split_units(module)) return found;
-    std::vector<Global> in_file = found;
-    for (Global& global : in_file) global.address -= bias;
-    cache->set_globals(std::move(in_file));
+    if (cache != nullptr && !has_split_units(module)) cache->set_globals(found, bias);
     return found;
 }
 
 std::vector<Global> cached_thread_variables(LoadedModule& module) {
     ModuleCache* cache = module.thread_cache();
-    if (cache != nullptr && cache->globals()) return *cache->globals();
+    if (cache != nullptr) {
+        if (auto known = cache->globals()) return std::move(*known);
+    }
     std::vector<Global> found = module_thread_variables(module);
-    if (cache != nullptr && !has_split_units(module)) cache->set_globals(found);
+    if (cache != nullptr && !has_split_units(module)) cache->set_globals(found, 0);
     return found;
 }
 

@@ -72,7 +72,6 @@ def convert(session: Session) -> Converted:
         for alike in shard_groups(members, begin):
             names = Names([member.shard for group in alike for member in group.members], cache)
             parts += [_convert_group(group, names, table, calls, session) for group in alike]
-            names.save()
     return _assemble(parts, table, calls, members, session, begin)
 
 

@@ -76,15 +76,19 @@ def _symbols(modules: list[MappedModule], cache: Path | None) -> Symbols:
 class Names:
     """Finds names in processes with the same modules, in the same order.
 
-    Opens the modules' files; if one is unreadable, its names are hexadecimal addresses.
+    Opens the modules' files; if one is unreadable, its names are hexadecimal addresses. What was
+    read needs much memory, so it is freed when all shards have their names (`have_names`).
     """
 
     def __init__(self, shards: Sequence[Shard], cache: Path | None = None) -> None:
         self._modules = shards[0].modules
-        self._symbols = _symbols(self._modules, cache)
+        self._opened: Symbols | None = None
         self._cache = cache
+        self._without_names = len(shards)
+        self._is_of_one_shard = len(shards) == 1
         self._places = {pc: place for shard in shards for pc, place in shard.places.items()}
-        # Forked processes have their parents' call stacks, so each stack is unwound once.
+        # Forked processes have their parents' call stacks, so each stack is unwound once. One
+        # shard has each stack once, and their copies may have megabytes.
         self._unwound: dict[tuple[tuple[int, ...], bytes], tuple[int, ...]] = {}
         self._sites: dict[tuple[tuple[int, ...], tuple[PythonFrame, ...]], _Site] = {}
         # Keys are return addresses, because most call stacks have their outer callers in common.
@@ -110,9 +114,25 @@ class Names:
         """The functions that are active at a code address, innermost first."""
         return (self._callers.get(pc + 1) or self._caller(pc + 1))[0]
 
-    def save(self) -> None:
-        """Keep what was read from the files in the cache, if there is one."""
-        self._symbols.save()
+    def have_names(self, shards: int) -> None:
+        """So many more shards have all their names. After the last one, free what was read.
+
+        It is kept in the cache, if there is one. Names that are asked for later are read again.
+        """
+        self._without_names -= shards
+        if self._without_names > 0 or self._opened is None:
+            return
+        self._opened.save()
+        self._opened = None
+        for known in (self._unwound, self._sites, self._callers, self._variables):
+            known.clear()
+        self.__dict__.pop("globals", None)
+
+    @property
+    def _symbols(self) -> Symbols:
+        if self._opened is None:
+            self._opened = _symbols(self._modules, self._cache)
+        return self._opened
 
     def _site(self, addresses: tuple[int, ...], python: tuple[PythonFrame, ...]) -> _Site:
         """The site of a call stack: return addresses, and Python functions, innermost first."""
@@ -139,6 +159,8 @@ class Names:
         """The return addresses behind the allocation function, innermost first."""
         if not registers:
             return ()  # walked while it ran, and no caller was found: for example in _start
+        if self._is_of_one_shard:
+            return tuple(self._symbols.unwind(list(registers), registers[7], stack)[1:])
         key = (tuple(registers), stack)
         if key not in self._unwound:
             addresses = self._symbols.unwind(list(registers), registers[7], stack)

@@ -137,31 +137,33 @@ def convert_group(
     group.free_call_stacks()
     pages, variables = module_structures(group, names, table)
     owned = _Owned(group, owners, pages, variables, _scattered_pages(group, owners))
-    accesses = _accesses(owned, session)
-    touches = owned.located(
-        group.touches, ["thread", "phase", "time", "time_ns", "pc", "flags"], divided=False
-    )
-    placement = owned.located(group.placement, ["node"], divided=False)
-    bursts = _bursts(owned)
-    sites = Sites(group.sites, owned.samples().by_structure())
+    module_pages, ranks = (pages, variables), owned.ranks
+    # First all that needs names: what they were read from is freed before the large tables.
+    places = names.lines(group.sites["pc"])
+    first_touches = _first_touches(owned, names)
+    transfers = transfer_table(group, owners, module_pages, ranks, names.lines)
+    path_accesses = path_access_table(group, owners, module_pages, ranks, names.calls, paths)
+    phases = {
+        member.process: process_phases(member.shard, names, group.begin) for member in group.members
+    }
+    names.have_names(len(group.members))
+    sites = Sites(group.sites, places, owned.samples().by_structure())
     group.free_samples()
-    lines = count_lines(sites, accesses, names.lines)
+    accesses = _accesses(owned, session)
+    lines = count_lines(sites, accesses)
     return ProcessTables(
         tuple(member.process for member in group.members),
         accesses,
-        _first_touches(touches, names),
-        last_of_each(placement, PLACE),
+        first_touches,
+        last_of_each(owned.located(group.placement, ["node"], divided=False), PLACE),
         lines,
-        transfer_table(group, owners, (pages, variables), owned.ranks, names.lines),
-        kernel_access_table(group, owners, (pages, variables), owned.ranks),
-        seen_line_table(group, owners, (pages, variables), owned.ranks),
-        bursts,
-        path_access_table(group, owners, (pages, variables), owned.ranks, names.calls, paths),
+        transfers,
+        kernel_access_table(group, owners, module_pages, ranks),
+        seen_line_table(group, owners, module_pages, ranks),
+        _bursts(owned),
+        path_accesses,
         owned.extents(),
-        {
-            member.process: process_phases(member.shard, names, group.begin)
-            for member in group.members
-        },
+        phases,
     )
 
 
@@ -211,7 +213,9 @@ def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _first_touches(touches: pl.DataFrame, names: Names) -> pl.DataFrame:
+def _first_touches(owned: _Owned, names: Names) -> pl.DataFrame:
+    columns = ["thread", "phase", "time", "time_ns", "pc", "flags"]
+    touches = owned.located(owned.group.touches, columns, divided=False)
     places = []
     for address in touches["pc"].unique().to_list():
         if address == 0:

@@ -14,7 +14,8 @@ from numascape.conversion.places import packed
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 # The numbers of the places of code addresses; and by number: function, file and line.
-PlacesOf = Callable[[pl.Series], tuple[pl.Series, pl.DataFrame]]
+Places = tuple[pl.Series, pl.DataFrame]
+PlacesOf = Callable[[pl.Series], Places]
 
 _SCHEMA: Final = pl.Schema({**SCHEMAS["source_lines"], **OPTIONAL_COLUMNS["source_lines"]})
 _PLACE: Final = ["file", "line", "function"]
@@ -59,10 +60,12 @@ class Sites:
 
     `counts` (site, phase, pc, reads, writes, executions) has the exact number of accesses of each
     instruction. All accesses of one execution of a site go to the same page. `executions` is how
-    often each instruction of the row was executed; 0 if these numbers differ.
+    often each instruction of the row was executed; 0 if these numbers differ. `places` has those of
+    the column `pc`.
     """
 
     counts: pl.DataFrame
+    places: Places
     samples: native.StructureSamples
 
 
@@ -100,7 +103,7 @@ def _share_of_page(key: str) -> pl.Expr:
     return (share / share.sum().over(key)).fill_nan(None).fill_null(1.0)
 
 
-def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl.DataFrame:
+def count_lines(sites: Sites, accesses: pl.DataFrame) -> pl.DataFrame:
     """The table `source_lines` of one process.
 
     Its sums over the lines of a structure and phase are those of `accesses` (structure, phase,
@@ -111,7 +114,7 @@ def count_lines(sites: Sites, accesses: pl.DataFrame, places_of: PlacesOf) -> pl
     if sites.counts.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
     totals = accesses.group_by("structure", "phase").agg(pl.col("reads", "writes").sum())
-    places, numbers, nowhere = _numbered(*places_of(sites.counts["pc"]))
+    places, numbers, nowhere = _numbered(*sites.places)
     counts = sites.counts.with_columns(numbers.alias("place"))
     lines = native.count_lines(_with_wide_sites(counts.drop("pc")), sites.samples, totals, nowhere)
     found = pl.DataFrame(lines)

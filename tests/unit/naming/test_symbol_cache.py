@@ -125,6 +125,32 @@ def test_one_new_address_is_kept_too(library: Path, cache: Path) -> None:
     assert lines_at([new]) == read
 
 
+def test_functions_without_lines_are_not_kept(library: Path, cache: Path, tmp_path: Path) -> None:
+    """A large program has hundreds of thousands of such addresses. Their symbols are read again."""
+    plain = tmp_path / "plain.c"
+    plain.write_text("double plain_function(double x) { return x * x; }")
+    source, both = tmp_path / "work.c", tmp_path / "libboth.so"
+    subprocess.run(["gcc", "-O2", "-c", "-fPIC", "-o", tmp_path / "plain.o", plain], check=True)
+    subprocess.run(
+        ["gcc", "-g", "-O2", "-shared", "-fPIC", "-o", both, source, tmp_path / "plain.o"],
+        check=True,
+    )
+    listed = subprocess.run(["nm", "-D", both], check=True, capture_output=True, text=True).stdout
+    address = {line.split()[2]: int(line.split()[0], 16) for line in listed.splitlines()[-3:]}
+    for _ in range(2):
+        symbols = Symbols([Module(str(both), _LOADED, _LOADED + (1 << 20), _LOADED)], str(cache))
+        frames = {
+            name: symbols.frames(_LOADED + address[name] + 1) for name in ("work", "plain_function")
+        }
+        symbols.save()
+        assert frames["work"][-1].line > 0
+        (found,) = frames["plain_function"]
+        assert (found.function, found.offset, found.line) == ("plain_function", 1, 0)
+    content = only_file(cache).read_bytes()
+    assert b"work.c" in content
+    assert b"plain_function" not in content
+
+
 def test_other_debug_information_is_read_although_the_build_id_is_the_same(
     library: Path, cache: Path
 ) -> None:
