@@ -23,6 +23,7 @@ constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 // the known ones. To write fewer takes less time than to read debug information for one address.
 constexpr std::size_t kFewAddresses = std::size_t{1} << 14;
 constexpr std::size_t kNewShare = 16;
+constexpr std::size_t kMaxWithoutLine = std::size_t{1} << 12;
 
 using Parts = std::vector<std::span<const std::byte>>;
 
@@ -133,6 +134,7 @@ ModuleCache::ModuleCache(const std::string& folder, const std::string& name)
     frames_.clear();
     globals_.reset();
     known_ = 0;
+    without_line_ = 0;
 }
 
 bool ModuleCache::read(std::span<const std::byte> bytes) {
@@ -187,6 +189,8 @@ bool ModuleCache::take_frames(std::span<const std::uint64_t> addresses,
         ranges_[addresses[i]] = {first, static_cast<std::uint32_t>(end)};
     }
     known_ = addresses.size();
+    without_line_ = static_cast<std::size_t>(std::count_if(
+        frames_.begin(), frames_.end(), [](const auto& frame) { return frame.line == 0; }));
     return true;
 }
 
@@ -212,6 +216,7 @@ std::optional<std::vector<Frame>> ModuleCache::frames(std::uint64_t pc) const {
 void ModuleCache::add_frames(std::uint64_t pc, const std::vector<Frame>& frames) {
     const auto first = static_cast<std::uint32_t>(frames_.size());
     for (const Frame& frame : frames) {
+        without_line_ += frame.line == 0 ? 1 : 0;
         frames_.push_back({.offset = frame.offset,
                            .function = texts_.number(frame.function),
                            .file = texts_.number(frame.file),
@@ -239,6 +244,10 @@ std::optional<std::vector<Global>> ModuleCache::globals() const {
                            .points_to_data = known.points_to_data != 0});
     }
     return globals;
+}
+
+bool ModuleCache::has_room_for_symbols() const {
+    return without_line_ < kMaxWithoutLine;
 }
 
 void ModuleCache::set_globals(std::span<const Global> globals, std::uint64_t bias) {

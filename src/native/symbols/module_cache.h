@@ -35,6 +35,9 @@ class ModuleCache {
     // nullopt if they are not known yet; never empty.
     std::optional<std::vector<Frame>> frames(std::uint64_t pc) const;
     void add_frames(std::uint64_t pc, const std::vector<Frame>& frames);
+    // Whether few of the known addresses have only a symbol. If a program has more of them, it has
+    // hardly any debug information: reading its symbols is then as fast as the cache.
+    bool has_room_for_symbols() const;
 
     std::optional<std::vector<Global>> globals() const;
     // `bias` is subtracted from their addresses.
@@ -71,7 +74,8 @@ class ModuleCache {
     std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> ranges_;
     std::vector<CachedFrame> frames_;
     std::optional<std::vector<CachedGlobal>> globals_;
-    std::size_t known_ = 0;  // addresses in the file
+    std::size_t known_ = 0;         // addresses in the file
+    std::size_t without_line_ = 0;  // frames
     bool has_new_globals_ = false;
 };
 

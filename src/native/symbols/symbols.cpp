@@ -60,11 +60,13 @@ std::vector<Frame> find_frames(LoadedModule* module, std::uint64_t pc) {
         }
     }
     std::vector<Frame> found = read_frames(*module, pc, unknown);
-    // Looking up a symbol is as fast as the cache. A large program has many addresses without
-    // lines.
-    if (found.empty()) return {symbol_frame(*module, pc, std::move(unknown))};
+    const bool has_line = !found.empty();
+    if (!has_line) found.push_back(symbol_frame(*module, pc, std::move(unknown)));
+    // Without debug information, reading is as fast as the cache.
     Dwarf_Addr bias = 0;
-    if (cache != nullptr && !module->code(&bias)->has_split_units()) {
+    const CodeIndex* code = module->code(&bias);
+    if (cache != nullptr && code != nullptr && !code->has_split_units() &&
+        (has_line || cache->has_room_for_symbols())) {
         cache->add_frames(in_file, found);
     }
     return found;
