@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from numascape import terminal
 from numascape.cli.ending import end_process
@@ -14,10 +13,6 @@ from numascape.cli.first_words import understood
 from numascape.cli.plain_recordings import plainly_asked
 from numascape.commands._recording import record_as_asked
 from numascape.errors import NumascapeError
-
-# By default, Python looks for garbage after about a thousand new objects. Most verbs make many
-# objects and end soon.
-_OBJECTS_BEFORE_COLLECTION: Final = 100_000
 
 
 def run(arguments: list[str]) -> int:
@@ -69,7 +64,6 @@ def _flush() -> None:
 
 def main() -> NoReturn:
     """Run this process's command line and exit."""
-    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     status = run(sys.argv[1:])
     try:
         _flush()

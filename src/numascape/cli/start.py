@@ -7,6 +7,7 @@ error in a callback is only printed.
 
 from __future__ import annotations
 
+import gc
 import os
 
 # typing has it too, but importing typing takes long, and an interrupt may come meanwhile.
@@ -15,9 +16,14 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
+# By default, Python looks for garbage after about a thousand new objects. To load the modules makes
+# a hundred thousand, and most verbs end soon.
+_OBJECTS_BEFORE_COLLECTION = 100_000
+
 
 def main() -> NoReturn:
     """Run this process's command line and exit."""
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     try:
         import signal
 
