@@ -130,7 +130,17 @@ def test_few_addresses_without_lines_are_kept(library: Path, cache: Path, tmp_pa
     plain, source, both = tmp_path / "plain.c", tmp_path / "work.c", tmp_path / "libboth.so"
     plain.write_text('void plain_function(void) { __asm__(".fill 20000, 1, 0x90"); }')
     subprocess.run(["gcc", "-c", "-fPIC", "-o", tmp_path / "plain.o", plain], check=True)
-    command = ["gcc", "-g", "-O2", "-shared", "-fPIC", "-o", both, source, tmp_path / "plain.o"]
+    command: list[str | Path] = [
+        "gcc",
+        "-g",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-o",
+        both,
+        source,
+        tmp_path / "plain.o",
+    ]
     subprocess.run(command, check=True)
     listed = subprocess.run(["nm", both], check=True, capture_output=True, text=True).stdout
     words = [line.split() for line in listed.splitlines()]
