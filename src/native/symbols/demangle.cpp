@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -116,16 +117,32 @@ std::string demangle(std::string_view mangled) {
 // reader, these regions are functions of their own: "main._omp_fn.0", "Grid::fill._omp_fn.1".
 constexpr std::string_view kOutlinedRegion = "._omp_fn.";
 
+// What compilers add to the names of copies and parts of functions and variables.
+constexpr std::array<std::string_view, 9> kCompilerWords{
+    "isra", "part", "constprop", "cold", "llvm", "lto_priv", "localalias", "clone", "__uniq"};
+
 // "table.1234", "solve.constprop.0": the compiler adds the first dot and the rest. gfortran's
-// constants ("A.17.6") have no name but their number.
+// constants ("A.17.6") have no name but their number. Other dots are part of the name: Go writes
+// "main.table", and clang "solve.table" for a static variable of the function `solve`.
 std::string_view without_compiler_suffix(std::string_view name) {
-    const std::size_t dot = name.find('.', 1);
-    if (dot == std::string_view::npos) return name;
-    const std::size_t second = name.find_first_not_of("0123456789", dot + 1);
-    const bool is_constant =
-        second != std::string_view::npos && second > dot + 1 && name[second] == '.' &&
-        name.find_first_not_of("0123456789", second + 1) == std::string_view::npos;
-    return name.substr(0, is_constant ? second : dot);
+    const auto is_number = [](std::string_view part) {
+        return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    const std::string_view whole = name;
+    while (true) {
+        const std::size_t dot = name.rfind('.');
+        if (dot == std::string_view::npos || dot == 0) return name;
+        const std::string_view part = name.substr(dot + 1);
+        const std::string_view rest = name.substr(0, dot);
+        const bool is_constant = name.size() == whole.size() && is_number(part) &&
+                                 rest.find('.') != std::string_view::npos &&
+                                 is_number(rest.substr(rest.find('.') + 1));
+        if (is_constant) return rest;
+        const bool is_word =
+            std::find(kCompilerWords.begin(), kCompilerWords.end(), part) != kCompilerWords.end();
+        if (!is_number(part) && !is_word) return name;
+        name = rest;
+    }
 }
 
 // gfortran: module `m`, entity `u`: `__m_MOD_u`.

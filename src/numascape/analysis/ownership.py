@@ -10,7 +10,7 @@ from typing import Any
 from numascape.naming.frames import is_library_module
 from numascape.naming.interpreters import OBJECT_NAMES
 from numascape.naming.python_objects import INTERPRETER_NAMES
-from numascape.naming.runtime_objects import RUNTIME_NAMES
+from numascape.naming.runtime_objects import RUNTIME_NAMES, is_data_of_go
 
 _MESSAGE_PASSING = re.compile(
     r"lib(mpi\w*|open-(pal|rte)|pmix|uc[mpst]|fabric|psm2|hwloc)([-.]|$)|mca_\w+\.so"
@@ -54,6 +54,7 @@ def owner_of(row: dict[str, Any]) -> Owner:
         or row["name"].startswith("[")
         or is_library_module(module)
         or _MESSAGE_PASSING.match(module)
+        or (row["kind"] == "global" and is_data_of_go(row["name"]))
     ):
         return Owner.RUNTIME
     return Owner.PROGRAM

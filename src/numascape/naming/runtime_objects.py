@@ -29,6 +29,10 @@ _C_FUNCTIONS = {
 # Go's runtime maps memory, and divides it among objects and goroutines' stacks by itself.
 _GO_MAPS = r"runtime\.(mmap|sys(Mmap|Alloc|Reserve|Map)\w*)(\.abi0)?"
 
+# Variables of Go's runtime, and constants that its compiler made: types, dictionaries of generic
+# functions, numbers.
+_GO_DATA = r"(internal/)?runtime(/\w+)*\..*|(go|type):.*|\$f(32|64)\..*|.*\.\.(dict|inittask)\b.*"
+
 # In programs that numascape-cc built: where to count if no compiled recorder is there.
 _COUNTS = r"__numascape_\w+"
 
@@ -77,6 +81,11 @@ def runtime_name(frames: Sequence[CallFrame]) -> tuple[str, CallFrame] | None:
         else:
             return None
     return None if fortran is None else (_OF_FORTRAN, fortran)
+
+
+def is_data_of_go(name: str) -> bool:
+    """Whether a variable of a Go program belongs to the runtime or was made by the compiler."""
+    return re.fullmatch(_GO_DATA, name) is not None
 
 
 def _is_allocation_function(frame: CallFrame) -> bool:

@@ -29,6 +29,14 @@ PROGRAM, RUNTIME, STACK = Owner.PROGRAM, Owner.RUNTIME, Owner.STACK
         ("global", "environ", "/lib/x86_64-linux-gnu/libc.so.6", RUNTIME),
         ("heap", "A", "/usr/lib/libmpi.so.40", RUNTIME),
         ("heap", "A", "/usr/lib/mylibmpi.so", PROGRAM),
+        ("global", "runtime.mheap_", "sort", RUNTIME),
+        ("global", "internal/runtime/maps.emptyGroup", "sort", RUNTIME),
+        ("global", "go:itab.*os.File,io.Writer", "sort", RUNTIME),
+        ("global", "slices..dict.pdqsortOrdered[float64]", "sort", RUNTIME),
+        ("global", "$f64.3fe0000000000000", "sort", RUNTIME),
+        ("global", "main.table", "sort", PROGRAM),
+        ("global", "math/rand.rngCooked", "sort", PROGRAM),
+        ("heap", "runtime.table", "sort", PROGRAM),
     ],
 )
 def test_owners(kind: str, name: str, module: str, owner: Owner) -> None:

@@ -58,9 +58,21 @@ TEST(Demangling, LeavesOutWhatTheToolchainAdds) {
     EXPECT_EQ(readable_name("table.3"), "table");
     EXPECT_EQ(readable_name("A.17.6"), "A.17");
     EXPECT_EQ(readable_name("solve.constprop.0.isra.0"), "solve");
+    EXPECT_EQ(readable_name("solve.part.0.cold"), "solve");
+    EXPECT_EQ(readable_name("hidden.llvm.4711"), "hidden");
+    EXPECT_EQ(readable_name("equiv.0.1.2"), "equiv");
     EXPECT_EQ(readable_name("main._omp_fn.0"), "main._omp_fn.0");
     EXPECT_EQ(readable_name("_ZN4Grid4fillEi._omp_fn.1"), "Grid::fill._omp_fn.1");
     EXPECT_EQ(readable_name(".hidden"), ".hidden");
+    EXPECT_EQ(readable_name(".omp_outlined."), ".omp_outlined.");
+}
+
+TEST(Demangling, LeavesDotsOfTheLanguage) {
+    EXPECT_EQ(readable_name("main.table"), "main.table");
+    EXPECT_EQ(readable_name("main.(*mesh).step"), "main.(*mesh).step");
+    EXPECT_EQ(readable_name("internal/strconv.pow10Tab"), "internal/strconv.pow10Tab");
+    EXPECT_EQ(readable_name("main.init.0"), "main.init");
+    EXPECT_EQ(readable_name("solve.table.2"), "solve.table");
 }
 
 TEST(Demangling, LeavesOutReturnTypesAndParameters) {
