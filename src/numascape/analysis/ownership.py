@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from numascape.naming.frames import is_library_module
-from numascape.naming.interpreters import OBJECT_NAMES
+from numascape.naming.interpreters import OBJECT_NAMES, is_interpreter_module
 from numascape.naming.python_objects import INTERPRETER_NAMES
 from numascape.naming.runtime_objects import RUNTIME_NAMES, is_data_of_go
 
@@ -39,6 +39,10 @@ def is_of_small_variables(row: dict[str, Any]) -> bool:
     return str(row["name"]).startswith("variables under a page of ")
 
 
+def _is_variable_of_runtime(name: str, module: str) -> bool:
+    return is_interpreter_module(module) or is_data_of_go(name)
+
+
 def owner_of(row: dict[str, Any]) -> Owner:
     """The owner of a structure; `row` is that of the trace's table."""
     if row["kind"] == "stack":
@@ -54,7 +58,7 @@ def owner_of(row: dict[str, Any]) -> Owner:
         or row["name"].startswith("[")
         or is_library_module(module)
         or _MESSAGE_PASSING.match(module)
-        or (row["kind"] == "global" and is_data_of_go(row["name"]))
+        or (row["kind"] == "global" and _is_variable_of_runtime(row["name"], module))
     ):
         return Owner.RUNTIME
     return Owner.PROGRAM

@@ -20,6 +20,9 @@ _INTERPRETERS = {
     ("", r"libperl\."): "Perl objects",
 }
 
+# Their libraries, or executables that contain them.
+_MODULES = r"(lib)?python\d+(\.\d+)?[a-z]*(\.so.*|-dbg)?|lib(R|perl)\.so.*|perl[\d.]*"
+
 OBJECT_NAMES = frozenset(_INTERPRETERS.values())
 """The names that interpreter_name gives."""
 
@@ -28,6 +31,11 @@ def interpreter_name(frames: Sequence[CallFrame]) -> str | None:
     """The objects of an interpreter; None if it did not allocate the memory."""
     frame = next((frame for frame in frames if not is_library_frame(frame)), None)
     return None if frame is None else _name(frame.function, frame_module(frame))
+
+
+def is_interpreter_module(name: str) -> bool:
+    """Whether a module of this file name is an interpreter: its variables are not a program's."""
+    return re.fullmatch(_MODULES, name) is not None
 
 
 @lru_cache(maxsize=1 << 14)

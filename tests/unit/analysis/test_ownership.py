@@ -37,6 +37,12 @@ PROGRAM, RUNTIME, STACK = Owner.PROGRAM, Owner.RUNTIME, Owner.STACK
         ("global", "main.table", "sort", PROGRAM),
         ("global", "math/rand.rngCooked", "sort", PROGRAM),
         ("heap", "runtime.table", "sort", PROGRAM),
+        ("global", "_PyRuntime", "/usr/lib/libpython3.11.so.1.0", RUNTIME),
+        ("global", "PyDict_Type", "/usr/bin/python3.13", RUNTIME),
+        ("heap", "cells", "/usr/lib/libpython3.11.so.1.0", PROGRAM),
+        ("global", "R_NilValue", "/usr/lib/R/lib/libR.so", RUNTIME),
+        ("global", "table", "/opt/python_solver", PROGRAM),
+        ("global", "table", "/usr/lib/R/library/stats/libs/stats.so", PROGRAM),
     ],
 )
 def test_owners(kind: str, name: str, module: str, owner: Owner) -> None:
