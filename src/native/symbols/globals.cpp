@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kSmallestRemainder = 64;
 
 using ByAddress = std::map<std::uint64_t, Global>;
+using VariablesByAddress = std::map<std::uint64_t, const StaticVariable*>;
 
 Global from_variable(const StaticVariable& variable) {
     return {.name = variable.name,
@@ -38,7 +39,9 @@ Global remainder(const std::string& name, std::uint64_t start, std::uint64_t end
 }
 
 // Puts the members of `block` in the place of the symbol that covers it from `start` to `end`.
-void split(const CommonBlock& block, std::uint64_t start, std::uint64_t end, ByAddress& globals) {
+// Those that are structures with parts are also put into `structures`.
+void split(const CommonBlock& block, std::uint64_t start, std::uint64_t end, ByAddress& globals,
+           VariablesByAddress& structures) {
     const std::string block_name = "/" + block.name + "/";
     globals.erase(start);
     std::uint64_t covered = start;
@@ -53,9 +56,28 @@ void split(const CommonBlock& block, std::uint64_t start, std::uint64_t end, ByA
         global.name = block_name + " " + member.name;
         global.size = std::min(global.size, end - member.address);
         globals[member.address] = global;
+        if (!member.parts.empty()) structures[member.address] = &member;
         covered = member.address + global.size;
     }
     fill(end);
+}
+
+// Puts the parts of a structure in its place. The members that are left keep its name.
+void split(const Global& whole, const std::vector<StructurePart>& parts, ByAddress& globals) {
+    globals.erase(whole.address);
+    for (const StructurePart& part : parts) {
+        if (part.offset >= whole.size) continue;
+        Global global = whole;
+        global.name += part.name;
+        global.address += part.offset;
+        global.size = std::min(part.size, whole.size - part.offset);
+        global.points_to_data = false;
+        if (part.line != 0) {
+            global.file = part.file;
+            global.line = part.line;
+        }
+        globals[global.address] = std::move(global);
+    }
 }
 
 // The entry of `globals` that covers `address`.
@@ -80,20 +102,22 @@ std::map<std::uint64_t, const CommonBlock*> finest_layouts(const std::vector<Com
     return finest;
 }
 
-void refine(const StaticVariable& variable, ByAddress& globals) {
+// Whether the variable is now the one at its address.
+bool refine(const StaticVariable& variable, ByAddress& globals) {
     const auto symbol = globals.find(variable.address);
     Global global = from_variable(variable);
     if (symbol == globals.end()) {
         if (global.size > 0) globals.emplace(global.address, std::move(global));
-        return;
+        return global.size > 0;
     }
     // The symbol has the reserved size. If several variables share storage (EQUIVALENCE), the
     // largest gives the name.
     Global& known = symbol->second;
     const bool is_refined = known.line != 0;
-    if (is_refined) return;
+    if (is_refined) return false;
     global.size = std::max(known.size, global.size);
     known = std::move(global);
+    return true;
 }
 
 struct Range {
@@ -114,9 +138,17 @@ std::vector<Global> variables_in(const LoadedModule& module, Storage storage, co
     StaticVariables found = static_variables(module, storage);
     std::stable_sort(found.variables.begin(), found.variables.end(),
                      [](const auto& a, const auto& b) { return a.size > b.size; });
-    for (const StaticVariable& variable : found.variables) refine(variable, globals);
+    VariablesByAddress structures;
+    for (const StaticVariable& variable : found.variables) {
+        const bool is_chosen = refine(variable, globals);
+        if (is_chosen && !variable.parts.empty()) structures[variable.address] = &variable;
+    }
     for (const auto& [start, block] : finest_layouts(found.blocks, globals)) {
-        split(*block, start, start + globals.at(start).size, globals);
+        split(*block, start, start + globals.at(start).size, globals, structures);
+    }
+    for (const auto& [address, variable] : structures) {
+        const auto known = globals.find(address);
+        if (known != globals.end()) split(Global(known->second), variable->parts, globals);
     }
 
     std::vector<Global> disjoint;

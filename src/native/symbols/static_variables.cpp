@@ -124,8 +124,9 @@ bool points_to_data(Dwarf_Die& die) {
 std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     const std::optional<Dwarf_Addr> address = fixed_address(die, scope.storage);
     if (!address) return std::nullopt;
-    StaticVariable variable{*address + scope.bias, type_size(die), declared_name(die), {}, {}, 0,
-                            points_to_data(die)};
+    StaticVariable variable{
+        *address + scope.bias, type_size(die),      declared_name(die), {}, {}, 0,
+        points_to_data(die),   structure_parts(die)};
     if (variable.name.empty()) return std::nullopt;
     if (scope.function != nullptr) {
         variable.function = qualified_name(*scope.function);

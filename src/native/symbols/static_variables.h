@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "module_map.h"
+#include "structure_parts.h"
 
 namespace numascape::symbols {
 
@@ -18,6 +19,7 @@ struct StaticVariable {
     std::string file;
     std::uint32_t line;
     bool points_to_data;  // see Global
+    std::vector<StructurePart> parts;
 };
 
 // A Fortran COMMON block in the layout of one program unit.

@@ -38,7 +38,7 @@ _EXTENT = ["structure", "instance", "address", "size", "pages"]
 class ProcessTables:
     """The rows of some `processes`.
 
-    `extents`: structure, instance, address, size, pages, object, object_page.
+    `extents`: structure, instance, address, size, pages, object, object_page, huge.
 
     Each process has its own phase numbers, as in `phases`. `bursts` (BURSTS) is empty unless only
     bursts were counted.
@@ -92,9 +92,9 @@ class _Owned:
             if divided
             else inside.lazy().join(places, on=["owner", "page"], how="left")
         )
-        known_variables = self.variables.lazy().select("owner", "variable", "structure")
-        return found.join(known_variables, on=["owner", "variable"], nulls_equal=True).with_columns(
-            instance=pl.lit(0, dtype=pl.UInt32()), page=pl.coalesce("variable_page", "page")
+        known = self.variables.lazy().select("owner", "variable", "structure", "instance")
+        return found.join(known, on=["owner", "variable"], nulls_equal=True).with_columns(
+            page=pl.coalesce("variable_page", "page")
         )
 
     def samples(self) -> Samples:
@@ -116,14 +116,16 @@ class _Owned:
         """The addresses and sizes of all instances; see ProcessTables."""
         of_variables = self.variables.select(
             "structure",
-            pl.lit(0, dtype=pl.UInt32()).alias("instance"),
+            "instance",
             "address",
             "size",
             "pages",
             object=pl.lit(""),
             object_page=pl.lit(0, dtype=pl.UInt64()),
+            huge=pl.lit(None, dtype=pl.Boolean()),
         )
-        return pl.concat([self.owners.select(*_EXTENT, "object", "object_page"), of_variables])
+        columns = [*_EXTENT, "object", "object_page", "huge"]
+        return pl.concat([self.owners.select(columns), of_variables])
 
 
 def convert_group(

@@ -34,6 +34,8 @@ FAULTS = "faults"
 LATEST_NS = 1 << 61
 # MapFlags of src/native/shard/memory_records.h.
 MAP_HEAP, MAP_BY_ALLOCATOR, MAP_BEFORE, MAP_SHARED = 1, 2, 4, 8
+# Flags of all owners: OwnerFlags of replay.h.
+ASKS_FOR_HUGE_PAGES, REFUSES_HUGE_PAGES = 16, 32
 
 
 _TABLES = (

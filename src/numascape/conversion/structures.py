@@ -13,6 +13,7 @@ from numascape.conversion.module_pages import module_name
 from numascape.conversion.names import Allocation, CallStack, Names
 from numascape.conversion.shard_groups import Member, ShardGroup
 from numascape.conversion.shards import (
+    ASKS_FOR_HUGE_PAGES,
     BLOCK,
     FRAME_VARIABLE,
     MAP_BY_ALLOCATOR,
@@ -20,6 +21,7 @@ from numascape.conversion.shards import (
     MAP_SHARED,
     MAPPING,
     MODULE,
+    REFUSES_HUGE_PAGES,
     REGION,
     SCATTERED,
     SMALL,
@@ -71,9 +73,9 @@ class StructureTable:
 def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> pl.DataFrame:
     """The structure and instance of every owner except modules, whose pages hold variables.
 
-    Returns (owner, structure, instance, address, size, pages, object, object_page); the last two
-    are those of the trace's instances. Instances of a structure are numbered in order of
-    allocation. Scattered blocks have no address.
+    Returns (owner, structure, instance, address, size, pages, object, object_page, huge); the last
+    ones are those of the trace's instances and of huge_page_advice (null: no advice). Instances of
+    a structure are numbered in order of allocation. Scattered blocks have no address.
     """
     owners = group.owners.filter(pl.col("kind") != MODULE)
     allocations = [names.allocations(member.shard) for member in group.members]
@@ -117,6 +119,9 @@ def owner_structures(group: ShardGroup, names: Names, table: StructureTable) -> 
         address=pl.when(~scattered).then("start").cast(pl.UInt64()),
         size=pl.col("bytes"),
         pages=pl.when(scattered).then(0).otherwise(pages).cast(pl.UInt32()),
+        huge=pl.when(pl.col("flags") & (ASKS_FOR_HUGE_PAGES | REFUSES_HUGE_PAGES) != 0).then(
+            pl.col("flags") & ASKS_FOR_HUGE_PAGES != 0
+        ),
     ).with_columns(
         # All small blocks of a site are one instance: they share pages.
         instance=pl.when(scattered)
@@ -213,8 +218,8 @@ def module_structures(
     """The structures in executables and libraries whose pages were used.
 
     Returns (owner, page, variable, variable_page, is_large, bytes, seen_share), which
-    `divide_among_variables` needs, and (owner, variable, structure, address, size, pages).
-    `variable` is null for memory that no variable covers: constants and code.
+    `divide_among_variables` needs, and (owner, variable, structure, address, size, pages,
+    instance). `variable` is null for memory that no variable covers: constants and code.
     """
     hot = hot_variables(group, names.globals)
     variables, pages = names.variables(frozenset(hot["address"].to_list()))
@@ -262,7 +267,18 @@ def module_structures(
     pages = pages.with_columns(address=of_variable.gather(pages["variable"])).join(
         hot, on=["owner", "page", "address"], how="left", maintain_order="left"
     )
-    return _with_unnamed(pages, hot), pl.DataFrame(rows, schema=schema, orient="row")
+    places = pl.DataFrame(rows, schema=schema, orient="row")
+    return _with_unnamed(pages, hot), places.with_columns(instance=_instances_of_variables())
+
+
+def _instances_of_variables() -> pl.Expr:
+    """The instance of each variable: several places of one structure are several instances.
+
+    For example, what is left of a structure between its large members may be in several places.
+    """
+    known = pl.col("variable").is_not_null() & pl.col("address").is_not_null()
+    turn = pl.when(known).then("address").rank("dense").over("structure") - 1
+    return pl.when(known).then(turn).otherwise(0).cast(pl.UInt32())
 
 
 def _with_unnamed(pages: pl.DataFrame, hot: pl.DataFrame) -> pl.DataFrame:

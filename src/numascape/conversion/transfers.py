@@ -94,8 +94,7 @@ def _in_variables(rows: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFra
     )
     best = joined.sort("row", "rank", "bytes_on_page", descending=[False, True, True])
     return best.unique("row", keep="first", maintain_order=True).with_columns(
-        instance=pl.lit(0, dtype=pl.UInt32()),
-        page=pl.coalesce("variable_page", "page"),
+        page=pl.coalesce("variable_page", "page")
     )
 
 
