@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from numascape.analysis.ownership import Owner, is_of_small_variables, is_remainder, owner_of
+from numascape.analysis.ownership import Owner, is_of_small_variables, owner_of
 from numascape.naming.python_objects import is_python_name
 from numascape.quantities import share_text
 from numascape.trace.trace import Trace
@@ -67,7 +67,7 @@ def named_in(row: dict[str, Any]) -> Named:
         return Named.RUNTIME
     if _CODE_ADDRESS.fullmatch(name) or is_of_small_variables(row):
         return Named.NOTHING
-    return Named.RUNTIME if is_remainder(row) or is_python_name(name) else Named.SOURCE
+    return Named.RUNTIME if not row["named"] or is_python_name(name) else Named.SOURCE
 
 
 def name_shares(trace: Trace) -> NameShares:

@@ -30,8 +30,11 @@ class Owner(str, Enum):
 
 
 def is_remainder(row: dict[str, Any]) -> bool:
-    """Whether the structure is the unnamed rest of a module's data or of the heap."""
-    return not row["named"] or is_of_small_variables(row)
+    """Whether the structure is the unnamed rest of a module's data or of the heap.
+
+    The frame of a known function, whose variables are unknown, is none.
+    """
+    return _has_no_name(row) and row["kind"] != "local"
 
 
 def is_of_small_variables(row: dict[str, Any]) -> bool:
@@ -41,6 +44,10 @@ def is_of_small_variables(row: dict[str, Any]) -> bool:
 
 def _is_variable_of_runtime(name: str, module: str) -> bool:
     return is_interpreter_module(module) or is_data_of_go(name)
+
+
+def _has_no_name(row: dict[str, Any]) -> bool:
+    return not row["named"] or is_of_small_variables(row)
 
 
 def owner_of(row: dict[str, Any]) -> Owner:
@@ -53,7 +60,7 @@ def owner_of(row: dict[str, Any]) -> Owner:
         or row["name"] in INTERPRETER_NAMES
         or row["name"] in OBJECT_NAMES
         or _CODE.fullmatch(row["name"])
-        or (is_remainder(row) and _LIBRARY.search(module))
+        or (_has_no_name(row) and _LIBRARY.search(module))
         or row["name"] == _ALLOCATOR
         or row["name"].startswith("[")
         or is_library_module(module)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from numascape.analysis.ownership import Owner, owner_of
+from numascape.analysis.ownership import Owner, is_remainder, owner_of
 from numascape.naming.python_objects import INTERPRETER_NAMES
 from numascape.naming.runtime_objects import RUNTIME_NAMES
 
@@ -53,3 +53,11 @@ def test_an_unnamed_rest_of_a_library_is_the_runtimes() -> None:
     rest = {"kind": "global", "name": "A", "named": False}
     assert owner_of({**rest, "module": "/opt/libx.so.2"}) is RUNTIME
     assert owner_of({**rest, "module": "sum"}) is PROGRAM
+
+
+def test_a_frame_without_known_variables_is_no_remainder() -> None:
+    frame = {"kind": "local", "name": "frame of work()", "module": "sum", "named": False}
+    assert owner_of(frame) is PROGRAM
+    assert not is_remainder(frame)
+    assert is_remainder({**frame, "kind": "heap"})
+    assert owner_of({**frame, "module": "/opt/libx.so.2"}) is RUNTIME

@@ -37,7 +37,12 @@ def run(*of_structures: Any, **known: Any) -> Any:
     """A run with these facts; its structures are called A, B, ..."""
     rows = range(len(of_structures))
     names = pl.DataFrame(
-        {"structure": list(rows), "name": list("ABCDE"[: len(rows)]), "named": known.get("named")}
+        {
+            "structure": list(rows),
+            "name": list("ABCDE"[: len(rows)]),
+            "kind": ["heap"] * len(rows),
+            "named": known.get("named"),
+        }
     )
     return SimpleNamespace(
         facts=dict(enumerate(of_structures)),
