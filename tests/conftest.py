@@ -166,6 +166,7 @@ def _tables() -> Tables:
         "kernel_accesses": _frame("kernel_accesses", [(0, 0, 1, 1, 0, 0, 4096)]),
         "instructions": _frame("instructions", [(0, 0, 5000), (1, 0, 4000)]),
         "instances": _frame("instances", [(0, 0, 0x7F00_0000_1000, 8192), (1, 0, 0x40_4010, 100)]),
+        "huge_page_advice": _frame("huge_page_advice", [(0, 0, True)]),
         **_sampled(),
     }
 

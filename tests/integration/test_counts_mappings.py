@@ -189,6 +189,16 @@ def test_a_mapping_of_huge_pages_is_as_long_as_they_are(memory_calls: Any) -> No
     assert memory_calls.pages("of_huge_pages") == dict.fromkeys(range(512), (0, 512))
 
 
+def test_advice_about_huge_pages_belongs_to_the_memory_that_it_is_about(memory_calls: Any) -> None:
+    if "no transparent huge pages" in memory_calls.output:
+        pytest.skip("this kernel has no transparent huge pages")
+    trace = memory_calls.trace
+    named = trace.huge_page_advice.join(trace.structures, on="structure").select("name", "huge")
+    wanted = ("asking", "refusing", "without_advice", "allocated")
+    advice = dict(named.filter(pl.col("name").is_in(wanted)).iter_rows())
+    assert advice == {"asking": True, "refusing": False, "allocated": True}
+
+
 @pytest.mark.parametrize("structure", ["populated", "by_registering"])
 def test_pages_that_are_only_made_present_have_no_bytes(memory_calls: Any, structure: str) -> None:
     assert bytes_by_kernel(memory_calls, structure) == {}

@@ -194,6 +194,13 @@ void madvise_did(MemoryState&, const SystemCall& call, uint64_t, EffectSink sink
         forget.bytes = whole_pages(call.arguments[1]);
         forget.private_only = advice != MADV_REMOVE;
         sink(forget);
+    } else if (advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE) {
+        Effect advise{};
+        advise.kind = EffectKind::kAdvise;
+        advise.start = call.arguments[0];
+        advise.bytes = whole_pages(call.arguments[1]);
+        advise.huge = advice == MADV_HUGEPAGE;
+        sink(advise);
     } else if (advice == kAdvicePopulateRead || advice == kAdvicePopulateWrite) {
         tell_touch(call.arguments[0], call.arguments[1], advice == kAdvicePopulateWrite, sink);
     }

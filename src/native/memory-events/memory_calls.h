@@ -31,6 +31,7 @@ enum class EffectKind : uint8_t {
     kUnmap,   // the addresses are free
     kMove,    // what was at `from` is at `start`; see Effect::left
     kForget,  // the pages' contents are gone, and their next access is a first touch
+    kAdvise,  // the program asks for huge pages of 2 MiB, or refuses them
     kTouch,   // the kernel made the pages present for the calling thread
     kAccess,  // ... and read or wrote the bytes
 };
@@ -58,6 +59,7 @@ struct Effect {
     bool heap;          // kMap: below the program break
     bool private_only;  // kForget: pages of shared mappings keep their contents
     bool writes;        // kTouch, kAccess
+    bool huge;          // kAdvise: the program asks for huge pages
 };
 
 struct EffectSink {

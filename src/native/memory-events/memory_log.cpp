@@ -67,6 +67,9 @@ AddressRange MemoryLog::after(ThreadRecorder& recorder, const PendingCall& pendi
                 write_forget(shard_, recorder, pending.time + 1, effect.start, effect.bytes,
                              effect.private_only ? kForgetPrivate : 0);
                 break;
+            case EffectKind::kAdvise:
+                advise(recorder, effect);
+                break;
             case EffectKind::kTouch:
                 touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
                 break;
@@ -101,6 +104,16 @@ void MemoryLog::unmap(ThreadRecorder& recorder, uint64_t time, uint64_t start, u
     record->bytes = bytes;
     shard_.commit(recorder, record);
     regions_.memory_ends(start, bytes);
+}
+
+void MemoryLog::advise(ThreadRecorder& recorder, const Effect& effect) {
+    auto* record = static_cast<AdviceRecord*>(shard_.append(recorder, RecordType::kAdvice,
+                                                            recorder.thread, sizeof(AdviceRecord),
+                                                            effect.huge ? kAdviceHuge : 0));
+    record->time = os::ticks();
+    record->start = effect.start;
+    record->bytes = effect.bytes;
+    shard_.commit(recorder, record);
 }
 
 // There are two records, because there are two times: when the pages left, and when they arrived.

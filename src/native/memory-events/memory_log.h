@@ -75,6 +75,7 @@ class MemoryLog {
              bool by_allocator);
     void unmap(ThreadRecorder& recorder, uint64_t time, uint64_t start, uint64_t bytes);
     void move(ThreadRecorder& recorder, const PendingCall& pending, const Effect& effect);
+    void advise(ThreadRecorder& recorder, const Effect& effect);
 
     ShardWriter& shard_;
     MemoryRegions& regions_;

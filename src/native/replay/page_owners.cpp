@@ -171,7 +171,30 @@ bool PageOwners::lengthen(uint64_t start, uint64_t bytes) {
     return true;
 }
 
+void PageOwners::advise(WindowPages pages, bool huge) {
+    advised_.assign(pages.first, pages.end, huge ? kAsksForHugePages : kRefusesHugePages);
+    // Smaller owners are not of interest, because they have no huge page.
+    constexpr uint32_t kHugePage = (uint32_t{2} << 20) / kPageBytes;
+    std::optional<uint32_t> last;
+    for (uint64_t page = pages.first; page < pages.end; page += kHugePage / 2) {
+        const auto owner = sole(static_cast<uint32_t>(page));
+        if (owner && owner != last && kind(*owner) != OwnerKind::kUnknown) {
+            follow_advice(*owner);
+        }
+        last = owner;
+    }
+}
+
+void PageOwners::follow_advice(uint32_t owner) {
+    const auto [first, end] = owned(owner).pages;
+    if (const auto advice = advised_.find(first + (end - first) / 2)) {
+        constexpr uint32_t kEvery = kAsksForHugePages | kRefusesHugePages;
+        owners_.flags[owner] = static_cast<uint8_t>((owners_.flags[owner] & ~kEvery) | *advice);
+    }
+}
+
 void PageOwners::unmap(WindowPages pages) {
+    advised_.erase(pages.first, pages.end);
     mappings_.erase(pages.first, pages.end);
     modules_.erase(pages.first, pages.end);
     blocks_.erase(pages.first, pages.end);
@@ -204,6 +227,7 @@ void PageOwners::allocate(const AllocRecord& block, bool never_used) {
                                         .bytes = block.bytes,
                                         .stack_id = block.stack_id});
     live_blocks_[block.address] = owner;
+    follow_advice(owner);
     const auto [first, end] = owned(owner).pages;
     const WindowPages own = own_pages(block);
     if (own.first < own.end) {

@@ -73,6 +73,8 @@ class PageOwners {
     std::optional<Mapping> mapping_at(uint32_t page) const;
     // The mapping at `start` is now `bytes` long. False if there is none.
     bool lengthen(uint64_t start, uint64_t bytes);
+    // The program asks for huge pages on these pages, or refuses them.
+    void advise(WindowPages pages, bool huge);
     // Ends the mappings, modules, blocks and regions on the pages.
     void unmap(WindowPages pages);
     void unmap_beyond_window(uint64_t start, uint64_t bytes);
@@ -123,6 +125,7 @@ class PageOwners {
     uint32_t add_mapping(uint64_t start, uint64_t bytes, const Mapping& mapping);
     void map_in_window(uint64_t start, uint64_t bytes, const Mapping& mapping);
     uint32_t surrounding(uint32_t page) const;
+    void follow_advice(uint32_t owner);
     uint32_t path_index(std::string_view path);
     Owned owned(uint32_t owner) const {
         return {owner, WindowPages::of(owners_.start[owner], owners_.bytes[owner])};
@@ -133,6 +136,7 @@ class PageOwners {
     uint32_t unknown_;
     PageRanges blocks_, stacks_, modules_, mappings_;
     RegionPages regions_;  // before all others
+    PageRanges advised_;   // OwnerFlags
     std::map<Variable, uint32_t> variables_;
     PageShares shares_;
     std::unordered_set<uint32_t> ends_of_blocks_;

@@ -32,6 +32,9 @@ enum class OwnerKind : uint8_t {
                     // its number
 };
 
+// Besides MapFlags: what the program asked for in the middle of the owner.
+enum OwnerFlags : uint8_t { kAsksForHugePages = 16, kRefusesHugePages = 32 };
+
 // A row of `Owners`.
 struct Owner {
     OwnerKind kind = OwnerKind::kUnknown;
@@ -54,7 +57,7 @@ struct Owners {
     std::vector<uint64_t> stack_id;  // call stack of the allocation, or name; 0 = none
     std::vector<uint32_t> thread;    // of a stack
     std::vector<uint32_t> path;      // index into Replay::paths
-    std::vector<uint8_t> flags;      // MapFlags of mappings
+    std::vector<uint8_t> flags;      // MapFlags of mappings, and OwnerFlags
     std::vector<uint64_t> blocks;    // small: number of blocks; else 1
     // The object of a shared mapping, which several processes may map: the index of its name in
     // Replay::paths, and the address at which the first byte of the object would be.

@@ -81,6 +81,17 @@ void ReplayedMappings::forget(const RecordView& record) {
     });
 }
 
+void ReplayedMappings::advise(const RecordView& record) {
+    const auto& advice = record.as<AdviceRecord>();
+    if (advice.bytes > kWindowMask) {
+        return;
+    }
+    const bool huge = (record.header->flags & kAdviceHuge) != 0;
+    WindowPages::each_part(advice.start, advice.bytes, [&](uint64_t start, uint64_t bytes) {
+        owners_.advise(WindowPages::of(start, bytes), huge);
+    });
+}
+
 void ReplayedMappings::move(const RecordView& record) {
     const auto& move = record.as<MoveRecord>();
     const uint8_t flags = record.header->flags;

@@ -25,6 +25,7 @@ class ReplayedMappings {
     void map(const RecordView& record);
     void unmap(const RecordView& record);
     void forget(const RecordView& record);
+    void advise(const RecordView& record);
     void move(const RecordView& record);
 
     // From now on, keeps when pages were unmapped.

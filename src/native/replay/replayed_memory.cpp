@@ -32,6 +32,9 @@ void Replayer::apply_to_memory(const RecordView& record) {
         case RecordType::kMove:
             mappings_.move(record);
             break;
+        case RecordType::kAdvice:
+            mappings_.advise(record);
+            break;
         case RecordType::kAlloc:
             alloc(record);
             break;

@@ -51,6 +51,15 @@ struct ForgetRecord {
 };
 enum ForgetFlags : uint8_t { kForgetPrivate = 1 };  // pages of shared mappings stay
 
+// The program asked the kernel for huge pages of 2 MiB here, or refused them.
+struct AdviceRecord {
+    RecordHeader header;  // flags = AdviceFlags
+    uint64_t time;
+    uint64_t start;
+    uint64_t bytes;
+};
+enum AdviceFlags : uint8_t { kAdviceHuge = 1 };
+
 // Pages move with their contents: the memory from `from` is then at `start`, and the rest up to
 // `bytes` is new. If the pages move, there are two records with the same `begun` and `from`: one
 // after the pages have left, and one after they have arrived. If a mapping only grows, there is one

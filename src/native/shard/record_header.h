@@ -45,8 +45,9 @@ enum class RecordType : uint8_t {
     kInstructions,
     kWork,
     kPlacedCode,
+    kAdvice,
 };
-inline constexpr RecordType kLastRecordType = RecordType::kPlacedCode;
+inline constexpr RecordType kLastRecordType = RecordType::kAdvice;
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
 struct RecordHeader {

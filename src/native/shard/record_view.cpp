@@ -162,6 +162,7 @@ constexpr std::array kForms = {
     form<InstructionsRecord>(RecordType::kInstructions, instructions_agree),
     form<WorkRecord>(RecordType::kWork, work_agrees),
     form<PlacedCodeRecord>(RecordType::kPlacedCode),
+    form<AdviceRecord>(RecordType::kAdvice),
 };
 
 constexpr size_t number_of(RecordType type) {

@@ -33,12 +33,18 @@ def describe_run(trace: Trace) -> list[str]:
     lines = [
         f"{trace.path.name}: {command if len(command) <= 200 else command[:197] + '...'}",
         f"started {info.started} on {info.host.name} ({counted(info.host.cpus, 'CPU')}, "
-        f"{counted(info.host.nodes, 'node')}), ran {_describe_times(info)}under the "
+        f"{counted(info.host.nodes, 'node')}{_describe_huge_pages(info)}), ran "
+        f"{_describe_times(info)}under the "
         f"{info.recorder.name} recorder, {_describe_end(info.exit_status)}",
         _describe_counts(trace, names),
         *names.advice,
     ]
     return lines + [f"not seen: {sentence}" for sentence in info.unseen]
+
+
+def _describe_huge_pages(info: TraceInfo) -> str:
+    mode = info.host.huge_pages
+    return f", transparent huge pages: {mode}" if mode else ""
 
 
 def _describe_times(info: TraceInfo) -> str:

@@ -154,6 +154,7 @@ def _assemble(
         order=pl.int_range(pl.len(), dtype=pl.UInt64())
     )
     placement = renumbered(pl.concat([part.placement for part in parts]))
+    instances = renumbered(_instances(parts)).sort("structure", "instance")
     tables = {
         "structures": structures,
         "accesses": sort_by(accesses, [*PLACE, "thread", "phase"]),
@@ -163,7 +164,8 @@ def _assemble(
         "source_lines": lines.clear() if counts == "first touches" else lines,
         "phases": phases.phases,
         "phase_spans": phases.spans,
-        "instances": renumbered(_instances(parts)).sort("structure", "instance"),
+        "instances": instances,
+        "huge_page_advice": instances.filter(pl.col("huge").is_not_null()),
         "kernel_accesses": kernel_accesses.sum_kernel_accesses(
             joined(lambda part: part.kernel_accesses)
         ),

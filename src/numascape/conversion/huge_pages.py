@@ -12,9 +12,9 @@ from typing import Final
 
 import polars as pl
 
-from numascape.trace.format import PAGE_BYTES
+from numascape.trace.format import HUGE_PAGE_BYTES, PAGE_BYTES
 
-_HUGE_PAGES: Final = (1 << 21) // PAGE_BYTES
+_HUGE_PAGES: Final = HUGE_PAGE_BYTES // PAGE_BYTES
 _BLOCK: Final = ["structure", "instance", "block"]
 
 
@@ -26,7 +26,7 @@ def with_huge_pages(
     The tables are those of a trace. Blocks of 2 MiB count if they lie within one instance, have one
     fault, and have a page that was accessed without a fault.
     """
-    large = instances.filter(pl.col("size") >= _HUGE_PAGES * PAGE_BYTES).select(
+    large = instances.filter(pl.col("size") >= HUGE_PAGE_BYTES).select(
         "structure",
         "instance",
         first=pl.col("address") // PAGE_BYTES,

@@ -61,6 +61,9 @@ def join(
         joined["burst_groups"] = _groups(tables["burst_groups"], moves)
     joined["source_lines"] = _lines(tables["source_lines"], tables["structures"], moves)
     joined["instances"] = _first_instances(tables["instances"], moves)
+    joined["huge_page_advice"] = tables["huge_page_advice"].join(
+        joined["instances"], on=INSTANCE, how="semi"
+    )
     structures = _structures(tables["structures"], joined, moves, mapped_shared=mapped_shared)
     return _renumbered(joined, structures)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from numascape.errors import NumascapeError
 from numascape.host.limits import Limits, read_limits
 from numascape.host.node_memory import NodeMemory, read_nodes
+from numascape.machine.kernel_files import chosen_word
 
 
 @dataclass(frozen=True)
@@ -86,19 +87,11 @@ def _settings(root: Path) -> Settings:
     return Settings(
         _number(root / "proc/sys/kernel/numa_balancing"),
         _number(root / "proc/sys/vm/zone_reclaim_mode"),
-        _chosen(thp / "enabled"),
-        _chosen(thp / "defrag"),
+        chosen_word(thp / "enabled"),
+        chosen_word(thp / "defrag"),
         _number(root / "proc/sys/vm/swappiness"),
         {"true": True, "false": False}.get(demotion or ""),
     )
-
-
-def _chosen(path: Path) -> str | None:
-    """The word in brackets: `always [madvise] never` is madvise."""
-    for word in (_text(path) or "").split():
-        if word.startswith("["):
-            return word.strip("[]")
-    return None
 
 
 def _number(path: Path) -> int | None:

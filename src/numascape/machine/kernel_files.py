@@ -5,10 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final, Literal
 
 from numascape.machine.kernel_lists import parse_cpu_list, parse_mask
 
 _NODES = "sys/devices/system/node"
+_HUGE_PAGES = "sys/kernel/mm/transparent_hugepage"
+
+HugePages = Literal["always", "madvise", "never", ""]
+_MODES: Final[dict[str | None, HugePages]] = {
+    "always": "always",
+    "madvise": "madvise",
+    "never": "never",
+}
 
 
 def node_cpus(root: Path) -> dict[int, tuple[int, ...]]:
@@ -44,6 +53,25 @@ def memory_bytes(meminfo: Path) -> int:
     except (OSError, ValueError, IndexError):
         pass
     return 0
+
+
+def chosen_word(path: Path) -> str | None:
+    """The word in brackets: `always [madvise] never` is madvise; None if there is none."""
+    try:
+        words = path.read_text(errors="replace").split()
+    except OSError:
+        return None
+    return next((word.strip("[]") for word in words if word.startswith("[")), None)
+
+
+def huge_page_mode(root: Path) -> HugePages:
+    """When memory gets pages of 2 MiB: `always`, `madvise`, `never`; empty if unknown.
+
+    Since Linux 6.8, each size of pages has a setting, which may be to inherit the general one.
+    """
+    general = chosen_word(root / _HUGE_PAGES / "enabled")
+    own = chosen_word(root / _HUGE_PAGES / "hugepages-2048kB/enabled")
+    return _MODES.get(general if own in (None, "inherit") else own, "")
 
 
 def processor(root: Path) -> str | None:

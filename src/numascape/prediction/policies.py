@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from numascape.analysis.huge_pages import first_touches_of_blocks
 from numascape.analysis.page_index import page_index, rows_of_accesses
 from numascape.analysis.sharing import PAGE
 from numascape.errors import NumascapeError
@@ -35,8 +36,14 @@ SCHEMA: Final = pl.Schema(
 def touched_pages(trace: Trace) -> pl.DataFrame:
     """The pages that the run used, in the order of their first touch: PAGE and thread.
 
-    Pages with an unknown first touch come first; their thread is the one that uses them most.
+    Pages with an unknown first touch come first; their thread is the one that uses them most. All
+    pages of a huge page have the thread that touched the huge page first.
     """
+    return first_touches_of_blocks(trace, _touched_pages(trace))
+
+
+def _touched_pages(trace: Trace) -> pl.DataFrame:
+    """The same, as if the kernel used no huge pages."""
     index = page_index(trace)
     is_seen = np.zeros(index.pages.height, bool)
     is_seen[index.rows(trace.first_touch)] = True

@@ -68,6 +68,11 @@ class DerivedTrace(Trace):
         return self.whole.instances
 
     @property
+    def huge_page_advice(self) -> pl.DataFrame:
+        """The instances for which the program asked for huge pages, or refused them."""
+        return self.whole.huge_page_advice
+
+    @property
     def transfers(self) -> pl.DataFrame:
         """The cache lines that threads took from each other."""
         return self.whole.transfers

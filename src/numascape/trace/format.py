@@ -12,6 +12,8 @@ FORMAT: Final = "numascape-trace"
 VERSION: Final = 1
 PAGE_BYTES: Final = 4096
 """Bytes of a page in all tables, whatever pages the kernel uses."""
+HUGE_PAGE_BYTES: Final = 2 << 20
+"""Bytes of a transparent huge page on most processors with pages of 4 KiB."""
 LINE_BYTES: Final = 64
 """Bytes of a cache line in all tables, whatever lines the processor has."""
 PAGE_LINES: Final = PAGE_BYTES // LINE_BYTES

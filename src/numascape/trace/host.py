@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 
 from numascape.machine.description import Machine
-from numascape.machine.kernel_files import memory_bytes
+from numascape.machine.kernel_files import huge_page_mode, memory_bytes
 from numascape.machine.sources import read_root
 from numascape.trace.info import Host
 
@@ -24,4 +24,5 @@ def this_host(root: Path, system: platform.uname_result, machine: Machine | None
         cpus=len(machine.cpus),
         nodes=len(machine.nodes),
         memory_bytes=memory_bytes(root / "proc/meminfo"),
+        huge_pages=huge_page_mode(root),
     )

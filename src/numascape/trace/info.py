@@ -18,6 +18,7 @@ from numascape.errors import NumascapeError
 from numascape.json_documents import first_problem, read_header
 from numascape.machine.bounds import Bounds, first_breach
 from numascape.machine.description import Count, Machine, machine_problem
+from numascape.machine.kernel_files import HugePages
 from numascape.trace.format import FORMAT, FORMER_NAMES, REQUIRED, VERSION
 
 if TYPE_CHECKING:
@@ -63,13 +64,18 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Host:
-    """The system that the program ran on."""
+    """The system that the program ran on.
+
+    `huge_pages` is when the kernel gives memory pages of 2 MiB (empty: unknown). It may change, so
+    hosts with another value can be the same one.
+    """
 
     name: str
     kernel: str
     cpus: Count
     nodes: Count
     memory_bytes: Count
+    huge_pages: HugePages = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

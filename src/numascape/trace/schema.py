@@ -181,6 +181,7 @@ SCHEMAS: Final[dict[str, pl.Schema]] = {
         }
     ),
     "instances": pl.Schema({"structure": _U32, "instance": _U32, "address": _U64, "size": _U64}),
+    "huge_page_advice": pl.Schema({"structure": _U32, "instance": _U32, "huge": pl.Boolean()}),
 }
 
 OPTIONAL: Final = frozenset(SCHEMAS) - frozenset(REQUIRED)

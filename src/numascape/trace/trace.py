@@ -179,6 +179,13 @@ class Trace:
         return frame
 
     @cached_property
+    def huge_page_advice(self) -> pl.DataFrame:
+        """The instances for which the program asked for huge pages, or refused them."""
+        frame = self._read("huge_page_advice")
+        check.check_instances(frame, self.structures, self._where("huge_page_advice"))
+        return frame
+
+    @cached_property
     def data_sources(self) -> pl.DataFrame:
         """The memory levels of samples, and their latencies; empty unless sampled."""
         frame = self._read("data_sources")

@@ -149,6 +149,27 @@ static void forget(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+static void* asking;
+static void* refusing;
+static void* without_advice;
+static char* allocated;
+
+// Asks for transparent huge pages in a mapping and in a block, and refuses them in another mapping.
+static void advise(void) {
+    asking = NEW_MAPPING();
+    refusing = NEW_MAPPING();
+    without_advice = NEW_MAPPING();
+    allocated = malloc(BYTES);
+    char* first_page = (char*)(((uintptr_t)allocated + PAGE - 1) & -(uintptr_t)PAGE);
+    if (madvise(asking, BYTES, MADV_HUGEPAGE) != 0) printf("no transparent huge pages\n");
+    madvise(first_page, BYTES - PAGE, MADV_HUGEPAGE);
+    madvise(refusing, BYTES, MADV_HUGEPAGE);
+    madvise(refusing, BYTES, MADV_NOHUGEPAGE);
+    CHECK(madvise((char*)without_advice + 1, BYTES, MADV_HUGEPAGE) != 0);
+    void* advised[] = {asking, refusing, without_advice, allocated};
+    for (int i = 0; i < 4; ++i) write_strided(advised[i], WORDS, 8);
+}
+
 static void* by_read;
 static void* by_pread;
 static void* by_readv;
@@ -348,6 +369,7 @@ int main(void) {
     read_files();
     list_files();
     use_huge_pages();
+    advise();
     receive();
     populate();
     race();

@@ -50,6 +50,7 @@ def test_chance_does_not_decide_whether_there_are_four_huge_pages(
 ) -> None:
     """2558 pages have four whole huge pages at most addresses, and three at some."""
     monkeypatch.setattr(huge_page_false_sharing, "pin", lambda _: "")
+    monkeypatch.setattr(huge_page_false_sharing, "has_huge_pages", lambda *_: None)
     monkeypatch.setattr(huge_page_false_sharing, "loss", lambda _: (0.5, 4))
     assert (diagnose(subject(pages, address)) is not None) is found
 
@@ -67,6 +68,7 @@ def test_a_quarter_of_the_accesses_on_four_huge_pages_is_a_finding(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(huge_page_false_sharing, "pin", lambda _: "")
+    monkeypatch.setattr(huge_page_false_sharing, "has_huge_pages", lambda *_: None)
     found = diagnose(subject())
     assert found is not None
     assert found.nearer == 250
@@ -76,3 +78,21 @@ def test_a_quarter_of_the_accesses_on_four_huge_pages_is_a_finding(
     assert diagnose(subject(kind="mapping")) is not None
     assert diagnose(subject(kind="global")) is None
     assert diagnose(subject(2047)) is None
+
+
+@pytest.mark.parametrize(
+    ("huge", "found", "sentence"),
+    [
+        (None, 0.45, "With transparent huge pages, threads that are not the main user of a 2 MiB"),
+        (True, 0.45, "But the kernel gives it transparent huge pages, so threads that are not the"),
+        (False, None, ""),
+    ],
+)
+def test_pages_that_are_known_to_be_small_are_no_finding(
+    monkeypatch: pytest.MonkeyPatch, huge: bool | None, found: float | None, sentence: str
+) -> None:
+    monkeypatch.setattr(huge_page_false_sharing, "pin", lambda _: "")
+    monkeypatch.setattr(huge_page_false_sharing, "has_huge_pages", lambda *_: huge)
+    finding = diagnose(subject())
+    assert (finding and finding.confidence) == found
+    assert finding is None or sentence in finding.why

@@ -118,6 +118,7 @@ def trace_of(
             times=Times(1.0, cpu_s),
             totals=Totals(int(frame["reads"].sum()), int(frame["writes"].sum()), pages, threads),
             recorder=SimpleNamespace(counts="accesses"),
+            host=SimpleNamespace(huge_pages=""),
         ),
         path=Path("made-up.numascape"),
         _results={},

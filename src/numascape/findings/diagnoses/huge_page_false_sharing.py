@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from numascape.analysis.huge_pages import has_huge_pages
 from numascape.findings.advice import pin
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.page_use import Floats, Integers
@@ -13,15 +14,17 @@ from numascape.findings.pattern import Pattern
 from numascape.findings.subject import Subject
 from numascape.findings.thresholds import MIN_BOUNDARY_SHARE, MIN_HUGE_PAGES, sureness
 from numascape.quantities import percent
-from numascape.trace.format import PAGE_BYTES
+from numascape.trace.format import HUGE_PAGE_BYTES, PAGE_BYTES
 
-HUGE_PAGE = 2 << 20
-_PAGES = HUGE_PAGE // PAGE_BYTES
+_PAGES = HUGE_PAGE_BYTES // PAGE_BYTES
 
 
 def diagnose(subject: Subject) -> Finding | None:
     """Return the finding, or None."""
     if subject.pattern is not Pattern.SPLIT or subject.row["kind"] not in ("heap", "mapping"):
+        return None
+    of_huge = has_huge_pages(subject.run.trace, subject.structure)
+    if of_huge is False:
         return None
     lost, huge = loss(subject)
     if lost < MIN_BOUNDARY_SHARE or min_huge_pages(subject) < MIN_HUGE_PAGES:
@@ -32,9 +35,9 @@ def diagnose(subject: Subject) -> Finding | None:
         name=subject.name,
         threads=subject.threads,
         why=(
-            "Each 4 KiB page has one user. With transparent huge pages, threads that are not the "
-            f"main user of a 2 MiB page would make {percent(lost)} of the accesses. (It has {huge} "
-            "such pages.)"
+            f"Each 4 KiB page has one user. {_which(of_huge)} threads that are not the "
+            f"main user of a 2 MiB page {'make' if of_huge else 'would make'} {percent(lost)} of "
+            f"the accesses. (It has {huge} such pages.)"
         ),
         fixes=(
             Fix(
@@ -50,11 +53,22 @@ def diagnose(subject: Subject) -> Finding | None:
             Evidence("whole 2 MiB pages in it", huge, "count"),
         ),
         figure=Figure.ACCESS_DISTRIBUTION,
-        # The trace does not show whether the kernel uses huge pages for it.
-        confidence=0.5 * sureness(lost, MIN_BOUNDARY_SHARE, 0.5) + 0.2,
+        confidence=_confidence(lost, known=of_huge is not None),
         place=subject.used_at,
         nearer=round(lost * subject.working),
     )
+
+
+def _which(of_huge: bool | None) -> str:
+    """The beginning of a sentence: what is known of its pages."""
+    if of_huge:
+        return "But the kernel gives it transparent huge pages, so"
+    return "With transparent huge pages,"
+
+
+def _confidence(lost: float, *, known: bool) -> float:
+    sure = sureness(lost, MIN_BOUNDARY_SHARE, 0.5)
+    return 0.9 * sure if known else 0.5 * sure + 0.2
 
 
 def loss(subject: Subject) -> tuple[float, int]:
@@ -116,4 +130,4 @@ def _offsets(subject: Subject) -> Integers:
         how="left",
         maintain_order="left",
     )["address"].fill_null(0)
-    return np.asarray(found.to_numpy() % HUGE_PAGE // PAGE_BYTES * PAGE_BYTES, np.int64)
+    return np.asarray(found.to_numpy() % HUGE_PAGE_BYTES // PAGE_BYTES * PAGE_BYTES, np.int64)

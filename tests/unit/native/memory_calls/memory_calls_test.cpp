@@ -20,14 +20,15 @@ constexpr uint64_t kAt = 0x7000'0000;
 constexpr uint64_t kTo = 0x7100'0000;
 
 std::string words(const Effect& effect) {
-    static const char* const kinds[] = {"map", "unmap", "move", "forget", "touch", "access"};
+    static const char* const kinds[] = {"map",    "unmap", "move",  "forget",
+                                        "advise", "touch", "access"};
     const auto pages = [](uint64_t bytes) { return std::to_string(bytes / kPage); };
     std::string text = kinds[static_cast<int>(effect.kind)];
     text += " " + pages(effect.bytes) + (effect.start == kTo ? " to" : "");
     if (effect.kind == EffectKind::kMove && effect.from_bytes != 0) {
         text += " from " + pages(effect.from_bytes);
     }
-    return text;
+    return text + (effect.huge ? " huge" : "");
 }
 
 struct Told {
@@ -109,6 +110,14 @@ TEST(MemoryCalls, AdviceForgetsAlsoWhereThereAreHoles) {
     EXPECT_EQ(tell(call, -ENOMEM).effects, Words{"forget 2"});
     EXPECT_TRUE(tell(call, -EINVAL).effects.empty());
     EXPECT_TRUE(tell({SYS_madvise, {kAt, kPage, MADV_FREE}, {}}, 0).effects.empty());
+}
+
+TEST(MemoryCalls, AdviceAsksForHugePagesOrRefusesThem) {
+    EXPECT_EQ(tell({SYS_madvise, {kAt, 2 * kPage, MADV_HUGEPAGE}, {}}, 0).effects,
+              Words{"advise 2 huge"});
+    EXPECT_EQ(tell({SYS_madvise, {kAt, 2 * kPage, MADV_NOHUGEPAGE}, {}}, 0).effects,
+              Words{"advise 2"});
+    EXPECT_TRUE(tell({SYS_madvise, {kAt, kPage, MADV_HUGEPAGE}, {}}, -EINVAL).effects.empty());
 }
 
 TEST(MemoryCalls, OnlyWhatWasFilledIsAccessed) {
