@@ -153,8 +153,7 @@ def _assemble(
     first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
         order=pl.int_range(pl.len(), dtype=pl.UInt64())
     )
-    placement = renumbered(pl.concat([part.placement for part in parts]))
-    instances = renumbered(_instances(parts)).sort("structure", "instance")
+    placement = renumbered(pl.concat(part.placement for part in parts))
     tables = {
         "structures": structures,
         "accesses": sort_by(accesses, [*PLACE, "thread", "phase"]),
@@ -164,8 +163,7 @@ def _assemble(
         "source_lines": lines.clear() if counts == "first touches" else lines,
         "phases": phases.phases,
         "phase_spans": phases.spans,
-        "instances": instances,
-        "huge_page_advice": instances.filter(pl.col("huge").is_not_null()),
+        **_instances(parts, renumbered),
         "kernel_accesses": kernel_accesses.sum_kernel_accesses(
             joined(lambda part: part.kernel_accesses)
         ),
@@ -211,13 +209,14 @@ def _instructions(members: list[Member], phases: RunPhases) -> pl.DataFrame:
     return known.group_by(keys).agg(pl.col("instructions").sum()).sort(keys)
 
 
-def _instances(parts: list[ProcessTables]) -> pl.DataFrame:
-    """The instances with one known address; a library that is loaded twice has two."""
-    return (
-        pl.concat([part.extents for part in parts])
-        .filter(pl.col("address").is_not_null())
-        .unique(["structure", "instance"], keep="none")
-    )
+def _instances(
+    parts: list[ProcessTables], renumbered: Callable[[pl.DataFrame], pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """The instances with one known address, and the advice about huge pages for them."""
+    every = renumbered(pl.concat(part.extents for part in parts))
+    known = every.filter(pl.col("address").is_not_null())
+    known = known.unique(["structure", "instance"], keep="none").sort("structure", "instance")
+    return {"instances": known, "huge_page_advice": known.filter(pl.col("huge").is_not_null())}
 
 
 def _used(accesses: pl.DataFrame, parts: list[ProcessTables], session: Session) -> pl.DataFrame:
