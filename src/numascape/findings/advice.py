@@ -7,7 +7,9 @@ import re
 from dataclasses import replace
 
 from numascape.findings import python_advice
+from numascape.findings.fills import fills_in_any_order
 from numascape.findings.finding import Fix, Place, Remedy
+from numascape.findings.own_memory import allocate_in_threads
 from numascape.findings.sources import Schedule
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import MIN_SERIAL_SHARE
@@ -44,6 +46,9 @@ def initialise_in_parallel(subject: Subject) -> str:
     like = f" as {used}" if used else " as in the work on it"
     if subject.worked_in is not None:
         like = f" as the parallel region at {_bare(subject.worked_in)}"
+    place = Place(subject.row["function"], subject.row["file"], subject.row["line"])
+    if in_threads := allocate_in_threads(subject, _bare(place), like):
+        return in_threads
     if subject.touched_as is not None:
         return _memory_of_its_own(subject, like)
     if touched and is_library_code(touched.function, touched.file):
@@ -143,6 +148,12 @@ def _divide_alike(subject: Subject, loop: Place, like: str) -> str:
             f"work differently. Use the same schedule over the same range{like}. A thread then "
             "first touches the pages on which it works."
         )
+    if fills_in_any_order(subject.run.trace, subject.structure):
+        it = (
+            f"All threads write anywhere in it in the loop at {_bare(loop)}, so the thread that "
+            "starts first touches most of its pages."
+        )
+        return _touch_before(subject, it, like)
     return (
         f"The loop at {_bare(loop)} that initialises it is parallel already, but thread "
         f"{subject.whole.first_toucher} touched most pages first. There are two possible causes. "
@@ -249,6 +260,13 @@ def interleave_pages(subject: Subject) -> str:
         return python_advice.interleave_pages(array)
     size = f"{subject.row['size']} bytes"
     allocated = _bare(_allocated(subject))
+    if subject.row["kind"] == "small":
+        return (
+            "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "
+            "`numactl --interleave=all` for the whole program. For this structure only: it is many "
+            "small blocks, so put them into one array, and allocate it with "
+            "`numa_alloc_interleaved`."
+        )
     if subject.touched_as is not None:
         return (
             "Interleave its pages over the nodes, so that no node's memory is the bottleneck: "

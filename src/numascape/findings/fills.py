@@ -11,9 +11,11 @@ import polars as pl
 
 from numascape.findings.thresholds import (
     MAX_WRITTEN_SHARE,
+    MIN_FILLED_SHARE,
     MIN_SERIAL_SHARE,
     MIN_WORK_AFTER_FILL,
 )
+from numascape.trace import Trace
 from numascape.trace.teams import teams_of
 
 _COUNT = pl.col("reads") + pl.col("writes")
@@ -46,6 +48,22 @@ def without_fills_by_teams(
     numbers = [(thread, True, number) for number, team in enumerate(teams) for thread in team]
     schema = {"thread": pl.UInt32, "once": pl.Boolean, "stage": pl.UInt32}
     return _without(work, touched, pl.DataFrame(numbers, schema, orient="row"), "thread")
+
+
+def fills_in_any_order(trace: Trace, structure: int) -> bool:
+    """Whether several threads write most of its pages in the phase that touched most of them first.
+
+    For example, each thread puts its elements where an index says. Whichever thread starts first
+    then touches nearly all pages.
+    """
+    own = pl.col("structure") == structure
+    by_phase = trace.first_touch.filter(own).group_by("phase").len()
+    if trace.phases.height < 2 or by_phase.is_empty():
+        return False
+    phase = by_phase.sort("len", "phase", descending=[True, False])["phase"][0]
+    written = trace.accesses.filter(own, pl.col("phase") == phase, pl.col("writes") > 0)
+    writers = written.group_by("instance", "page").agg(pl.col("thread").n_unique())["thread"]
+    return writers.len() > 0 and int((writers > 1).sum()) >= MIN_FILLED_SHARE * writers.len()
 
 
 def _without(work: pl.DataFrame, touched: pl.DataFrame, stages: pl.DataFrame, key: str) -> Split:

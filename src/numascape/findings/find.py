@@ -37,13 +37,13 @@ from numascape.findings.diagnoses import (
 from numascape.findings.examination import examine
 from numascape.findings.finding import LINES_TRAVEL, Evidence, Finding, Fix, Kind
 from numascape.findings.gain import by_cause, with_gains, without_gains
+from numascape.findings.own_memory import has_own_instances
 from numascape.findings.pattern import Pattern
 from numascape.findings.python_advice import is_python
 from numascape.findings.sample_sizes import MAX_SAMPLED_CONFIDENCE
 from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import (
     LOOKUP_WEIGHT,
-    MIN_DOMINANT_SHARE,
     MIN_GAIN,
     MIN_LOOKUP_BYTES,
     MIN_STRUCTURE_SHARE,
@@ -237,7 +237,8 @@ def of_structure(subject: Subject) -> list[Finding]:
     unnamed = _is_temporary(subject) or _is_of_pythons_library(subject)
     if first is not None and not first.to_do and (rare or unnamed):
         first = None
-    if first is not None and _is_temporary(subject) and _has_own_instances(subject):
+    if first is not None and _is_temporary(subject) and has_own_instances(subject):
+        # The allocator hands their memory on from thread to thread, and nobody can place it.
         first = None
     if first is not None and first.kind is Kind.PRODUCER_CONSUMER:
         return [first]
@@ -267,19 +268,6 @@ def _is_of_pythons_library(subject: Subject) -> bool:
     No statement of the program allocates it, and its library has no debug information.
     """
     return subject.run.has_python and not subject.row["file"]
-
-
-def _has_own_instances(subject: Subject) -> bool:
-    """Whether nearly all threads use instances of their own, such as buffers of an operation.
-
-    The allocator hands their memory on from thread to thread, and nobody can place it.
-    """
-    uses = subject.run.recorded.accesses.filter(pl.col("structure") == subject.structure)
-    sums = uses.group_by("instance", "thread").agg(count=(pl.col("reads") + pl.col("writes")).sum())
-    own = sums.group_by("instance").agg(own=pl.col("count").max())["own"].sum()
-    return uses["instance"].n_unique() > 1 and int(own) >= MIN_DOMINANT_SHARE * int(
-        sums["count"].sum()
-    )
 
 
 def _then(huge: Finding) -> str:

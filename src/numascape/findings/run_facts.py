@@ -133,7 +133,12 @@ class RunFacts:
 
     def deals_out_tasks(self, phase: int) -> bool:
         """Whether OpenMP's tasks or sections give the phase's work to whichever thread is free."""
-        return self.sources.deals_out_tasks(self.region(phase))
+        return self.sources.deals_out_tasks(self.region(phase), in_calls=self._has_tasks)
+
+    @cached_property
+    def _has_tasks(self) -> bool:
+        """Whether the program's own code has tasks or sections of OpenMP."""
+        return any(map(self.sources.has_tasks, self._own_files))
 
     def has_dynamic_loop(self, phase: int) -> bool:
         """Whether a loop of the phase has a schedule that gives iterations to any free thread."""

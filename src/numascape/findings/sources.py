@@ -193,16 +193,23 @@ class Sources:
         divided = any(_DIVIDES.search(clause) for clause in clauses)
         return not divided and any(_TASKS.search(clause) for clause in clauses)
 
-    def deals_out_tasks(self, region: Place | None) -> bool:
+    def deals_out_tasks(self, region: Place | None, *, in_calls: bool = True) -> bool:
         """Whether OpenMP gives the region's work to whichever thread is free: tasks or sections.
 
-        A region in which one thread calls a function and no loop is divided has its tasks there.
+        A region in which one thread calls a function and no loop is divided has its tasks there, if
+        functions of the program have tasks (`in_calls`).
         """
         clauses = [clause for _, clause in self._directives(region)]
         if any(_TASKS.search(clause) for clause in clauses):
             return True
         divided = any(_DIVIDES.search(clause) for clause in clauses)
-        return not divided and any(_ONE_THREAD.search(clause) for clause in clauses)
+        return in_calls and not divided and any(map(_ONE_THREAD.search, clauses))
+
+    def has_tasks(self, file: str) -> bool:
+        """Whether a directive of the file makes tasks or sections."""
+        lines = self.files.lines(file) if self.files and file else None
+        directives = map(_DIRECTIVE.match, lines or ())
+        return any(found and _TASKS.search(found.group(1)) for found in directives)
 
     def has_dynamic_loop(self, region: Place | None) -> bool:
         """Whether a loop of the region has a schedule that gives iterations to any free thread."""

@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from numascape.findings import Kind, examine, findings_of
+from numascape.findings.fills import fills_in_any_order
+from synthetic.in_memory import trace_of
 from synthetic.pattern import Pattern
 from unit.findings.fill_cases import FILL, PAGES, kind, looked_up_after_fill
 from unit.findings.run_cases import kinds, run_of, subject_of
@@ -80,3 +82,29 @@ def test_a_team_of_threads_fills_for_another_one(later: int, writes: int, found:
         ended_ns=pl.Series([end for _, end in lives], dtype=pl.UInt64),
     )
     assert kinds(examine(run.trace)) == {found}
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [
+        ({}, True),
+        ({"phased": False}, False),
+        ({"together": 39}, False),  # of 80 pages
+        ({"together": 40}, True),
+    ],
+)
+def test_threads_fill_pages_in_any_order(known: dict[str, Any], found: bool) -> None:
+    assert fills_in_any_order(trace_of(scattered(**known)), 0) is found
+
+
+def scattered(*, phased: bool = True, together: int = PAGES) -> Pattern:
+    """Four threads write the first `together` pages, and thread 0 the others, in one phase."""
+    pattern = Pattern("scattered", 4)
+    phases = [pattern.phase(name, 7) for name in ("work", "fill") if phased]
+    phase = phases[-1] if phased else 0
+    s = pattern.structure("A", PAGES)
+    pages, thread = np.arange(PAGES)[None, :], np.arange(4)[:, None]
+    writes = np.where((pages < together) | (thread == 0), 9, 0)
+    pattern.access(s, pages, thread, 0, writes, phase=phase)
+    pattern.touch(s, np.arange(PAGES), 0, phase=phase)
+    return pattern

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from numascape.findings import Kind, findings_of
 from numascape.findings.finding import LINES_TRAVEL
+from synthetic.pattern import Pattern
 from unit.findings.run_cases import run_of
 from unit.findings.seen_line_cases import false_sharing_is_found, packed
 
@@ -133,3 +137,53 @@ def test_without_known_lines_nobody_says_that_there_is_no_problem(known: bool) -
     assert ("several threads write the same bytes of Stack#0" in found.why) is known
     assert ("several threads write counts, so lines travel" in found.why) is not known
     assert ("pad them to 64 bytes" in found.advice[0]) is not known
+
+
+def table(*, writers: int = 4, lines: int = 16, apart: bool = False) -> Pattern:
+    """Threads use one page, as a histogram, beside memory of their own.
+
+    Samples saw each thread in `lines` lines of it: the same ones, or others for each thread. They
+    make 4,000,000 of the run's 7,600,000 accesses there.
+    """
+    pattern = Pattern("table", 4)
+    s = pattern.structure("hist", 1, size=4096)
+    thread = np.arange(4)
+    written = np.where(thread < writers, 500_000, 0)
+    pattern.access(s, np.array([0]), thread, 1_000_000 - written, written)
+    pattern.touch(s, np.array([0]), 0)
+    rest = pattern.structure("rest", 64)
+    pattern.access(rest, np.arange(64), np.arange(64) // 16, 56_250, 0)
+    pattern.touch(rest, np.arange(64), np.arange(64) // 16)
+    for number in range(4):
+        mask = ((1 << lines) - 1) << (lines * number if apart else 0)
+        pattern.see(s, 0, number, mask, times=900_000, writing=450_000 * (number < writers))
+    return pattern
+
+
+@pytest.mark.parametrize(
+    ("known", "found"),
+    [
+        ({}, Kind.LINE_TRUE_SHARING),
+        ({"apart": True}, Kind.CACHE_RESIDENT),
+        ({"writers": 1}, Kind.PRODUCER_CONSUMER),
+        ({"lines": 5}, Kind.CACHE_RESIDENT),  # samples would show two threads in 2.3 common lines
+    ],
+)
+def test_a_small_table_that_all_threads_write_is_no_state_that_needs_no_action(
+    known: dict[str, Any], found: Kind
+) -> None:
+    (finding,) = (f for f in findings_of(run_of(table(**known))) if f.name == "hist")
+    assert finding.kind is found
+
+
+def test_what_samples_do_not_show_of_a_small_table_is_said() -> None:
+    pattern = table()
+    (finding,) = (f for f in findings_of(run_of(pattern)) if f.name == "hist")
+    assert "4 threads write all cache lines of it. Either they write any entry" in finding.why
+    assert finding.evidence[0].value == 4_000_000
+    for line in range(16):
+        for number in range(4):
+            pattern.see(0, 0, number, 1 << line, line=line, bytes_=0xFF, times=9, writing=9)
+    (finding,) = (f for f in findings_of(run_of(pattern)) if f.name == "hist")
+    assert "4 threads write any entry of it, as those of a histogram or an array" in finding.why
+    assert "Pad each entry to 64 bytes" in finding.advice[1]

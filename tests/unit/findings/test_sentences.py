@@ -189,7 +189,11 @@ def test_the_outermost_loop_that_can_is_named() -> None:
     assert "`#pragma omp parallel for schedule(static)` on the loop at a.c:10," in advice
 
 
-def test_a_loop_that_is_parallel_already_is_divided_otherwise() -> None:
+def test_a_loop_that_is_parallel_already_is_divided_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    anywhere = False
+    monkeypatch.setattr("numascape.findings.advice.fills_in_any_order", lambda *_: anywhere)
     touched, used = Place("fill", "/src/a.c", 12, loop=True), Place("work", "/src/b.c", 30)
     # This also holds if the parallel loop is around a loop that could be parallel.
     loop = ParallelLoop(12, "", (9, 12))
@@ -198,7 +202,12 @@ def test_a_loop_that_is_parallel_already_is_divided_otherwise() -> None:
         "The loop at a.c:9 that initialises it is parallel already, but divides the work"
     )
     found = subject(touched, used, already=True, initial_loop=loop)
-    assert "but thread 0 touched most pages first. There are two" in (initialise_in_parallel(found))
+    found.run.trace, found.structure = None, 0
+    assert "but thread 0 touched most pages first. There are two" in initialise_in_parallel(found)
+    anywhere = True
+    advice = initialise_in_parallel(found)
+    assert "All threads write anywhere in it in the loop at a.c:9, so the thread that" in advice
+    assert "in a parallel loop of their own" in advice
 
 
 def test_a_directive_belongs_to_the_loop_below_it() -> None:

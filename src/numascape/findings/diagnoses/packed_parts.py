@@ -4,7 +4,9 @@
 If they use separate bytes of a line, it is false sharing. At least one of them writes. Another one
 may only read. For example, it reads the pointers in its own element of an array, while another
 thread counts in the next element. If several threads write the same bytes, such as a counter, it
-is true sharing.
+is true sharing. The same holds for a small table of which all threads write any entry, such as a
+histogram or an array of locks: samples of each line are rare then, but no thread has lines of its
+own.
 
 How often a line really travels depends on the times of the accesses, and is counted only with
 `record --traffic`. With this count, travelling_lines decides, with one exception: if there were
@@ -14,22 +16,31 @@ fewer CPUs than threads, threads that waited for a CPU took no lines, and the co
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import polars as pl
 
 from numascape.analysis.line_transfers import PartsOfLines, part_and_step
 from numascape.analysis.ownership import Owner
+from numascape.analysis.seen_lines import overlap
+from numascape.findings.diagnoses.cache_resident import is_cache_resident, is_written_by_several
 from numascape.findings.diagnoses.travelling_lines import separate, share_less
 from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
+from numascape.findings.page_use import page_use
+from numascape.findings.pattern import Pattern
 from numascape.findings.python_advice import is_python
 from numascape.findings.sample_sizes import MIN_LINE_SAMPLES
-from numascape.findings.subject import Run
+from numascape.findings.subject import Run, Subject
 from numascape.findings.thresholds import (
+    MAX_EVEN_SHARE_RATIO,
     MAX_IDLE_RATIO,
+    MIN_BYTE_PAIRS,
+    MIN_CACHE_RESIDENT_SHARE,
     MIN_GUEST_SHARE,
     MIN_HOME_SHARE,
+    MIN_LINE_OVERLAP,
+    MIN_LINE_PAIRS,
     MIN_PACKED_SHARE,
     MIN_SEPARATE_SHARE,
     MIN_WRITTEN_LINES,
@@ -84,7 +95,12 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
     counted_lines = has_memory_lines(trace.accesses) or not trace.transfers.is_empty()
     if counted_lines and trace.threads.height <= trace.info.host.cpus:
         return []
-    found = []
+    found = [
+        _of_table(subject, common)
+        for subject in run.subjects
+        if subject.structure not in travelling and (common := _written_in_any_order(subject))
+    ]
+    travelling = {*travelling, *(finding.structure for finding in found)}
     for (structure,), lines in sorted(
         _used_lines(run).partition_by("structure", as_dict=True).items()
     ):
@@ -97,6 +113,33 @@ def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
         elif common is not None and common.between >= MIN_WRITTEN_LINES * run.accesses:
             found += [_truly_shared(run, structure, common)] if _is_own(run, structure) else []
     return found
+
+
+def _written_in_any_order(subject: Subject) -> _Common | None:
+    """The use of a small table of which all threads write any entry; None if it is none."""
+    if (
+        subject.owner is not Owner.PROGRAM
+        or subject.judged is not None
+        or subject.pattern is not Pattern.SHARED
+        or not is_cache_resident(subject)
+        or not is_written_by_several(subject)
+        or not _is_own(subject.run, subject.structure)
+    ):
+        return None
+    writes = page_use(subject.rows.with_columns(reads=pl.lit(0, pl.UInt64)))
+    if writes.evenness * len(subject.threads) > MAX_EVEN_SHARE_RATIO:
+        return None
+    lines = overlap(subject.seen.lines.filter(pl.col("writing") > 0), 0.0, MIN_BYTE_PAIRS)
+    if lines.by_chance < MIN_LINE_PAIRS or lines.ratio < MIN_LINE_OVERLAP:
+        return None
+    between = _between(
+        subject.rows.group_by("thread").agg(
+            times=(pl.col("reads") + pl.col("writes")).sum(), writing=pl.col("writes").sum()
+        )
+    )
+    if between < MIN_CACHE_RESIDENT_SHARE * subject.run.accesses:
+        return None
+    return _Common(between, subject.threads)
 
 
 def _is_own(run: Run, structure: int) -> bool:
@@ -240,7 +283,27 @@ def _finding(run: Run, structure: int, packed: _Packed) -> Finding:
     )
 
 
-def _truly_shared(run: Run, structure: int, common: _Common) -> Finding:
+def _of_table(subject: Subject, common: _Common) -> Finding:
+    """The finding about a table of which all threads write any entry."""
+    like = "as those of a histogram or an array of locks"
+    what = f"any entry of it, {like}"
+    apart = f"Pad each entry to {LINE_BYTES} bytes, so that it takes no other entry from a cache."
+    if subject.seen.byte_overlap.by_chance < MIN_BYTE_PAIRS:
+        what = (
+            f"all cache lines of it. Either they write any entry, {like}, or the entries of "
+            "several threads lie side by side: samples do not show which"
+        )
+        apart = "If entries of several threads lie side by side, put those of each thread together."
+    found = _truly_shared(subject.run, subject.structure, common, what)
+    return replace(found, fixes=(*found.fixes[:1], Fix(apart), *found.fixes[1:]))
+
+
+def _truly_shared(
+    run: Run,
+    structure: int,
+    common: _Common,
+    what: str = "the same bytes of cache lines, as those of a counter or a lock",
+) -> Finding:
     share = share_of(common.between, run.accesses)
     return Finding(
         kind=Kind.LINE_TRUE_SHARING,
@@ -248,10 +311,9 @@ def _truly_shared(run: Run, structure: int, common: _Common) -> Finding:
         name=str(run.trace.structures.item(structure, "name")),
         threads=common.threads,
         why=(
-            f"{len(common.threads)} threads write the same bytes of cache lines, as those of a "
-            "counter or a lock. Each write takes the line from the caches of the other threads, "
-            f"up to {counted(common.between, 'time')} ({percent(share)} of the accesses of the "
-            f"run). {_TO_COUNT}"
+            f"{len(common.threads)} threads write {what}. Each write takes the line from the "
+            f"caches of the other threads, up to {counted(common.between, 'time')} "
+            f"({percent(share)} of the accesses of the run). {_TO_COUNT}"
         ),
         fixes=tuple(Fix(text) for text in (*share_less(), _APART)),
         evidence=(

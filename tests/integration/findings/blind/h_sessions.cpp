@@ -5,9 +5,9 @@
 // action: slots_ = spread
 // harm: slots_ = local | copy | pad
 // Labels of what needs no action, added after the first look:
-// label: table = cache-resident
+// label: table = cache-resident | true sharing of cache lines
 // Why: The locks: 16 KB, which all threads use again and again.
-// action: table = none
+// action: table = none | divide
 // label: b = producer and consumer
 // Why: In the author's words, batches are produced by main and consumed once by some worker.
 // action: b = none

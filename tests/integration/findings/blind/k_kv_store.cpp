@@ -10,8 +10,8 @@
 // harm: shards.slots = local
 // label: stats = false sharing of cache lines
 // action: stats = pad
-// label: shards = cache-resident
-// action: shards = none
+// label: shards = cache-resident | true sharing of cache lines
+// action: shards = none | divide
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 // harm: slots = copy
 // label: meter = true sharing of cache lines
 // harm: meter = pad
-// label: shards = cache-resident
+// label: shards = cache-resident | true sharing of cache lines
 // Sharded in-memory key-value cache under a mixed get/update load.
 // usage: l_kvcache [threads] [thousands of keys]
 use std::env;

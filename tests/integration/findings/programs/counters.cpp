@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trap: all threads write the same counters, but these are two pages and stay in caches.
-// label: counters = cache-resident
-// label: run = no NUMA problem
+// All threads write any of the counters. They fit into a cache, but their lines travel.
+// label: counters = true sharing of cache lines
+// action: counters = divide
 #include <atomic>
 #include <cstdio>
 #include <memory>
