@@ -75,7 +75,11 @@ def sum_transfers(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _in_variables(rows: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFrame) -> pl.DataFrame:
-    """Replace (owner, page) of modules by the variable that has the line, or most of the page."""
+    """Replace (owner, page) of modules by the variable that has the line, or most of the page.
+
+    If variables share the line, it is the variable with most of the used `bytes`, if these are
+    known.
+    """
     line = pl.col("variable_page").cast(pl.Int64) * PAGE_BYTES + pl.col("line") * LINE_BYTES
     start = (pl.col("address") % PAGE_BYTES).cast(pl.Int64)
     covers = (line + LINE_BYTES > start) & (line < start + pl.col("size").cast(pl.Int64))
@@ -90,12 +94,27 @@ def _in_variables(rows: pl.DataFrame, pages: pl.DataFrame, variables: pl.DataFra
         rows.with_row_index("row")
         .join(pages.rename({"bytes": "bytes_on_page"}), on=["owner", "page"], how="left")
         .join(variables, on=["owner", "variable"], nulls_equal=True)
-        .with_columns(rank=rank, bytes_on_page=pl.col("bytes_on_page").fill_null(0))
+        .with_columns(
+            rank=rank,
+            bytes_on_page=pl.col("bytes_on_page").fill_null(0),
+            begin=(start - line).fill_null(0).clip(0, LINE_BYTES),
+            end=(start + pl.col("size").cast(pl.Int64) - line).fill_null(0).clip(0, LINE_BYTES),
+        )
     )
-    best = joined.sort("row", "rank", "bytes_on_page", descending=[False, True, True])
+    joined = joined.with_columns(used=_used_bytes(joined))
+    best = joined.sort("row", "rank", "used", "bytes_on_page", descending=[False, True, True, True])
     return best.unique("row", keep="first", maintain_order=True).with_columns(
         page=pl.coalesce("variable_page", "page")
     )
+
+
+def _used_bytes(rows: pl.DataFrame) -> pl.Series:
+    """How many of the used `bytes` of a line are in the part of it from `begin` to `end`."""
+    if "bytes" not in rows.columns:
+        return pl.zeros(rows.height, dtype=pl.UInt32, eager=True)
+    below = pl.Series([(1 << byte) - 1 for byte in range(LINE_BYTES + 1)], dtype=pl.UInt64)
+    part = below.gather(rows["begin"]) ^ below.gather(rows["end"])
+    return (rows["bytes"] & part).bitwise_count_ones()
 
 
 def _with_places(rows: pl.DataFrame, places_of: PlacesOf) -> pl.DataFrame:
