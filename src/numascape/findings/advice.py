@@ -327,9 +327,12 @@ def replicate(subject: Subject) -> str:
     if nodes is not None:
         count = sum(bool(node.cpus) for node in nodes.machine.nodes)
         total = f", {bytes_text(subject.touched_bytes * count)} on the {count} nodes"
+    # With two nodes, half of the threads read a copy.
+    rarely = subject.footprint.reuse * len(subject.threads) / 2 < 1
+    here = " In this run, it would be read less than once, so it would cost more than it saves."
     return (
         f"Or make a copy on each node after it is filled. This needs {cost} of memory per node"
-        f"{total}, and makes every access local."
+        f"{total}, and makes every access local.{here if rarely else ''}"
     )
 
 

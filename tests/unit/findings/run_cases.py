@@ -391,4 +391,4 @@ def computes(share: float) -> bool:
 
 
 def little_is_shared(share: float) -> bool:
-    return bool(why_none(4, None, 1 - share, 0.0))
+    return bool(why_none(4, None, 1 - share, 0.0, 0.25))

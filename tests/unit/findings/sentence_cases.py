@@ -19,6 +19,7 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         "instances": 1,
     }
     already, text = known.pop("already", False), known.pop("text", "")
+    reuse = known.pop("reuse", 8.0)
     whole = SimpleNamespace(
         first_toucher=0,
         first_toucher_share=known.pop("serial", 1.0),
@@ -45,4 +46,6 @@ def subject(touched: Place | None = None, used: Place | None = None, **known: An
         row={**row, **known},
         run=run,
         touched_bytes=4096,
+        threads=(0, 1, 2, 3),
+        footprint=SimpleNamespace(reuse=reuse),
     )

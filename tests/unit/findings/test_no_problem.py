@@ -69,9 +69,25 @@ def run(*of_structures: Any, **known: Any) -> Any:
 def test_why_there_is_none(
     threads: int, local: float | None, private: float, cached: float, said: str
 ) -> None:
-    found = why_none(threads, local, private, cached)
+    found = why_none(threads, local, private, cached, 0.5)
     assert found.startswith(said) if threads < 2 or local or private > 0.5 else said in found
     assert bool(found) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("local", "private", "busiest", "serial"),
+    [
+        (None, 0.75, 0.951, True),
+        (None, 0.75, 0.95, False),
+        (None, 0.74, 0.951, False),
+        (0.95, 0.75, 0.951, False),
+    ],
+)
+def test_a_run_of_one_thread_says_so(
+    local: float | None, private: float, busiest: float, serial: bool
+) -> None:
+    found = why_none(4, local, private, 0.0, busiest)
+    assert found.startswith("One thread makes 95 % of the accesses, most of them") is serial
 
 
 def test_shares_are_of_all_accesses() -> None:

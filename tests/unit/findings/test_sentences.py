@@ -340,6 +340,8 @@ def test_memory_is_named_by_its_allocation_and_size() -> None:
     copies = replicate(subject(nodes=SimpleNamespace(machine=machine)))
     assert "needs 4 KiB of memory per node, 8 KiB on the 2 nodes, and" in copies
     assert "needs 4 KiB of memory per node, and" in replicate(subject())
+    assert replicate(subject(reuse=0.5)).endswith("makes every access local.")
+    assert "it would be read less than once, so" in replicate(subject(reuse=0.49))
     assert "OMP_PROC_BIND" in pin(SimpleNamespace(openmp=True))  # type: ignore[arg-type]
     assert "pthread" in pin(SimpleNamespace(openmp=False, has_python=False))  # type: ignore[arg-type]
 

@@ -20,7 +20,12 @@ from numascape.findings.finding import Evidence, Figure, Finding, Fix, Kind
 from numascape.findings.gain import best_policy
 from numascape.findings.remedies import Policy
 from numascape.findings.subject import Run
-from numascape.findings.thresholds import MAX_REMOTE_SHARE, MAX_SHARED_SHARE, MIN_RELEVANT_GAIN
+from numascape.findings.thresholds import (
+    MAX_PARALLEL_SHARE,
+    MAX_REMOTE_SHARE,
+    MAX_SHARED_SHARE,
+    MIN_RELEVANT_GAIN,
+)
 from numascape.quantities import counted, percent, share_of
 from numascape.trace.counting import knows_touches
 
@@ -51,10 +56,12 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     if local is None and not knows_touches(run.trace):
         return []
     private = private_share(run)
-    threads = sum(1 for count in _by_thread(run) if count)
+    by_thread = _by_thread(run)
+    threads = sum(1 for count in by_thread if count)
+    busiest = share_of(max(by_thread, default=0), sum(by_thread))
     cached = _cached_share(run)
     policy = best_policy(run)
-    why = run_computes(run) if run.computes else why_none(threads, local, private, cached)
+    why = run_computes(run) if run.computes else why_none(threads, local, private, cached, busiest)
     if run.sampled and threads < 2 <= run.trace.threads.height:
         why = f"All {counted(run.accesses, 'sample')} of accesses are by one thread."
     saved = 0.0 if policy is None else 1 - policy.relative
@@ -98,14 +105,25 @@ def diagnose(run: Run, others: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def why_none(threads: int, local: float | None, private: float, cached: float) -> str:
-    """Why NUMA is no problem of the run; empty if it may be one."""
+def why_none(
+    threads: int, local: float | None, private: float, cached: float, busiest: float
+) -> str:
+    """Why NUMA is no problem of the run; empty if it may be one.
+
+    `busiest`: the share of the busiest thread in the accesses.
+    """
     if threads < 2:
         return "One thread makes all accesses, and its pages are on the node where it runs."
     if local is not None:
         if local >= 1 - MAX_REMOTE_SHARE:
             return f"{percent(local)} of the accesses stay on the node of their thread."
         return ""
+    if busiest > MAX_PARALLEL_SHARE and private >= 1 - MAX_SHARED_SHARE:
+        return (
+            f"One thread makes {percent(busiest)} of the accesses, most of them to pages that it "
+            "touched first. So what the other threads do hardly matters to this run. If their part "
+            "is larger in the runs that you care about, record such a run."
+        )
     if private >= 1 - MAX_SHARED_SHARE:
         return (
             f"{percent(private)} of the accesses go to pages that the same thread touched "
