@@ -79,6 +79,11 @@ class LoopsOfFile:
         at = int(np.searchsorted(self._first, line))
         return at < len(self._nodes) and self._ranges.is_set_anew(self._nodes[at])
 
+    def end_of_next(self, line: int) -> int | None:
+        """The last line of the first loop at or after `line`; None if there is none."""
+        at = int(np.searchsorted(self._first, line))
+        return self._loops[at][1] if at < len(self._loops) else None
+
     def around(self, line: int) -> tuple[int, int, str] | None:
         """First line, last line and kind of the innermost loop around `line`, or None."""
         inside = np.flatnonzero((self._first <= line) & (line <= self._last))

@@ -163,6 +163,10 @@ class Sources:
                 return None
             directive = _DIRECTIVE.match(text[number - 1])
             if directive and _DIVIDES.search(directive.group(1)):
+                loops = self.files.loops(place.file) if self.files else None
+                end = loops.end_of_next(number) if loops else None
+                if end is not None and end < place.line:
+                    return None  # the place is after the divided loop
                 return _read(_whole(text, number), place, number)
             if directive and _STARTS.search(directive.group(1)):
                 return None  # the loops above it are of other regions
