@@ -280,6 +280,8 @@ def actions_of(finding: Finding, fix: Fix) -> frozenset[str]:
     actions = {_ACTIONS[fix.remedy]} if fix.remedy in _ACTIONS else set()
     if finding.kind in _BY_KIND:
         actions.add(_BY_KIND[finding.kind])
+    if fix.text.startswith("Put data that different threads write"):
+        actions = {"pad"}
     if fix.text.startswith("Initialise it in parallel: `"):
         actions.add(IN_PARALLEL)
     return frozenset(actions)

@@ -187,3 +187,16 @@ def test_what_samples_do_not_show_of_a_small_table_is_said() -> None:
     (finding,) = (f for f in findings_of(run_of(pattern)) if f.name == "hist")
     assert "4 threads write any entry of it, as those of a histogram or an array" in finding.why
     assert "Pad each entry to 64 bytes" in finding.advice[1]
+
+
+@pytest.mark.parametrize(
+    ("users", "bytes_", "ends"),
+    [(2, 0xFFFF, True), (2, 0xFF, False), (2, 0xFF0F, True), (3, 0xFFFF, False)],
+)
+def test_two_ends_of_a_queue_get_lines_of_their_own(users: int, bytes_: int, ends: bool) -> None:
+    pattern = packed(90_000)
+    pattern.seen_lines = []
+    for number in range(users):
+        pattern.see(0, 0, number, 1, line=0, bytes_=bytes_, times=90_000, writing=45_000)
+    (finding,) = (f for f in findings_of(run_of(pattern)) if f.kind is Kind.LINE_TRUE_SHARING)
+    assert finding.advice[0].startswith("Put data that different threads write") is ends

@@ -52,9 +52,15 @@ from numascape.quantities import counted, percent, share_of
 from numascape.trace.counting import has_memory_lines
 from numascape.trace.format import LINE_BYTES
 
+_WORD = 8
 _OF_THREAD = ["structure", "phase", "thread"]
 _LINE = ["structure", "phase", "instance", "page", "cache_line"]
 _TO_COUNT = "To count how often, record with `--traffic` on a machine with a CPU for each thread."
+_ENDS = (
+    "Put data that different threads write, such as the two ends of a queue, on lines of their own "
+    f"(`alignas({LINE_BYTES})`). If a thread only needs to know how far the other one is, let it "
+    "keep a copy of that number, and read it again only when the copy is not enough."
+)
 _APART = (
     "Put data that threads only read, such as pointers beside a counter, on other lines than data "
     "that they write."
@@ -79,10 +85,12 @@ class _Common:
     """The lines of a structure in which several threads write the same bytes.
 
     `between` is an upper bound of the accesses to them that follow an access by another thread.
+    `ends`: two threads use several words, as those of the two ends of a queue.
     """
 
     between: int
     threads: tuple[int, ...]
+    ends: bool = False
 
 
 def diagnose(run: Run, travelling: Set[int | None]) -> list[Finding]:
@@ -172,13 +180,26 @@ def _in_common(run: Run, lines: pl.DataFrame) -> _Common | None:
     """The lines in which several threads write the same bytes; None if there are none."""
     between = 0
     threads: set[int] = set()
+    of_ends = 0
     for line in lines.partition_by(_LINE):
         users = line["thread"].to_list()
         written = line.filter("writes").height > 1 and _separate(line) < MIN_SEPARATE_SHARE
         if written and _together(run, users):
-            between += _between(line)
+            travels = _between(line)
+            between += travels
+            of_ends += travels if _has_two_ends(line) else 0
             threads.update(users)
-    return _Common(between, tuple(sorted(threads))) if threads else None
+    ends = 2 * of_ends > between
+    return _Common(between, tuple(sorted(threads)), ends) if threads else None
+
+
+def _has_two_ends(line: pl.DataFrame) -> bool:
+    """Whether two threads use several words of the line in common."""
+    masks = line["bytes"].to_list()
+    if len(masks) != 2:
+        return False
+    common = masks[0] & masks[1]
+    return sum(bool(common >> byte & 0xFF) for byte in range(0, LINE_BYTES, _WORD)) > 1
 
 
 def _used_lines(run: Run) -> pl.DataFrame:
@@ -302,8 +323,10 @@ def _truly_shared(
     run: Run,
     structure: int,
     common: _Common,
-    what: str = "the same bytes of cache lines, as those of a counter or a lock",
+    what: str = "",
 ) -> Finding:
+    like = "the two ends of a queue" if common.ends else "a counter or a lock"
+    what = what or f"the same bytes of cache lines, as those of {like}"
     share = share_of(common.between, run.accesses)
     return Finding(
         kind=Kind.LINE_TRUE_SHARING,
@@ -315,7 +338,7 @@ def _truly_shared(
             f"caches of the other threads, up to {counted(common.between, 'time')} "
             f"({percent(share)} of the accesses of the run). {_TO_COUNT}"
         ),
-        fixes=tuple(Fix(text) for text in (*share_less(), _APART)),
+        fixes=tuple(Fix(text) for text in ((_ENDS,) * common.ends + (*share_less(), _APART))),
         evidence=(
             Evidence("accesses that can take a line from another thread", common.between, "count"),
             Evidence("of the run's accesses", share, "share"),

@@ -8,8 +8,10 @@
 // action: enriched = local | none | pad
 // harm: decoded = spread | copy
 // harm: enriched = spread | copy
-// label: decoded = false sharing of cache lines
-// label: enriched = false sharing of cache lines
+// label: decoded = false sharing of cache lines | true sharing of cache lines
+// label: enriched = false sharing of cache lines | true sharing of cache lines
+// called: decoded = decoded.slot
+// called: enriched = enriched.slot
 // Why: head (the producer's) and tail (the consumer's) are neighbours in one line. Market data:
 // decode, enrich, and aggregate, a thread each, with rings of one producer and one consumer.
 // usage: market_ring [ticks]
