@@ -80,6 +80,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
         is_used_in_call=False,
         foreign=75,
         touched_bytes=99,
+        footprint=SimpleNamespace(reuse=1.0),
         **known,
     )
     found.far_from = lambda share: Subject.far_from(found, share)
