@@ -120,6 +120,14 @@ class Pattern:
         """Say that samples saw the thread read the page, in the call `path`."""
         self.path_accesses.append((structure, 0, page, thread, phase, path, reads, 0))
 
+    def touched_in(self, path: int, structure: int = -1) -> None:
+        """Say that the call `path` made the first touches of the structure; -1: of all."""
+        chosen = pl.lit(structure < 0) | (pl.col("structure") == structure)
+        for number, frame in enumerate(self.first_touch):
+            before = pl.col("path") if "path" in frame.columns else pl.lit(path)
+            called = pl.when(chosen).then(path).otherwise(before).cast(pl.UInt32)
+            self.first_touch[number] = frame.with_columns(path=called)
+
     def fill_by_kernel(
         self, structure: int, pages: Iterable[int], thread: int, bytes_: int, phase: int = 0
     ) -> None:

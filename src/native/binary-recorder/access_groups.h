@@ -23,10 +23,17 @@ struct GroupAccess {
     uint16_t bytes;
     bool write;
 };
+// Where the program's frame pointer is while the slow path runs.
+enum class FramePointerAt : uint8_t {
+    kInRegister,
+    kNowhere,
+    kInSlot,  // this and the following values: in the spill slot of a role, the first one and so on
+};
 // The first fields of each description for the slow path.
 struct PlaceInfo {
     uint64_t pc;    // of the first access
     uint32_t site;  // see BlockAccess
+    FramePointerAt frame_pointer = FramePointerAt::kInRegister;
 };
 struct GroupInfo {
     PlaceInfo place;

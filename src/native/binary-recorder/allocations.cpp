@@ -38,9 +38,8 @@ struct CallInProgress {
     uint64_t mapped_end;
     // There is usually one. There are more if a signal handler allocates on its own stack at the
     // same time.
-    static constexpr uint32_t kMaxHijacked = 16;
     uint32_t hijacked_count;
-    HijackedReturn hijacked[kMaxHijacked];
+    HijackedReturn hijacked[kMaxHijackedReturns];
 };
 
 int call_index = -1;
@@ -141,7 +140,7 @@ void allocation_called(const FunctionHook& hook, ThreadRecorder& recorder,
         heap.drop(recorder, registers.argument(0));
         return;
     }
-    if (call->hijacked_count == CallInProgress::kMaxHijacked) {
+    if (call->hijacked_count == kMaxHijackedReturns) {
         call->hijacked_count = 0;  // longjmp has left all of them
     }
     const uint64_t return_address = *return_address_at(stack_pointer);
@@ -205,6 +204,16 @@ void allocation_returned(ThreadRecorder& recorder, uint64_t result, uint64_t sta
         return;
     }
     heap.add(recorder, {result, call->bytes, call->stack_id, call->mapped_start, call->mapped_end});
+}
+
+uint32_t hijacked_returns(HijackedWord* into) {
+    const CallInProgress* call = this_call();
+    const uint32_t count = call != nullptr ? call->hijacked_count : 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        const HijackedReturn& hijacked = call->hijacked[i];
+        into[i] = {return_stub(), hijacked.return_address, hijacked.stack_pointer};
+    }
+    return count;
 }
 
 const void* block_entries() {

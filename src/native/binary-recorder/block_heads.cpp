@@ -255,9 +255,9 @@ void block_counter_ran_out(uint64_t argument, const void* info, ThreadRecorder* 
     }
 }
 
-void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site,
+void count_sample(ThreadRecorder& recorder, uint32_t page, const AccessingCode& code, uint32_t site,
                   const SeenParts& seen) {
-    shard.count_sample(recorder, page, pc, site, seen);
+    shard.count_sample(recorder, page, code, site, seen);
 }
 
 void note_special(ThreadRecorder& recorder, uint32_t block, uint32_t site, uint64_t address,

@@ -50,7 +50,7 @@ void block_counter_ran_out(uint64_t table, const void* block, ThreadRecorder* re
 
 // The inlined code found a zero counter in the sampling table: counts it in the real one, and notes
 // it.
-void count_sample(ThreadRecorder& recorder, uint32_t page, uint64_t pc, uint32_t site,
+void count_sample(ThreadRecorder& recorder, uint32_t page, const AccessingCode& code, uint32_t site,
                   const SeenParts& seen);
 // One execution of an instruction made this many accesses at `address`, which used these parts of
 // its page. Records it if there were many, or if the block is being sampled.

@@ -293,6 +293,7 @@ void process_ended() {
         }
         shard.close();
         call_stacks.close();
+        touch_callers.close();
         allocations_exit();
         memory_regions.close();
         memory.close();
@@ -363,7 +364,7 @@ void start(int argc, const char* argv[]) {
     drmgr_init();
     dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
     DR_ASSERT_MSG(slot_segment == kStorageRegister, "thread-local storage is elsewhere");
-    const bool opened = call_stacks.open();
+    const bool opened = call_stacks.open() && touch_callers.open();
     DR_ASSERT(opened);
     (void)opened;
     block_heads_init();

@@ -23,7 +23,7 @@ class CodeOfLargeFrames {
     void add(uint64_t pc) {
         uint64_t start = 0;
         uint64_t end = 0;
-        if (contains(pc) || !call_stacks.find_function(pc, start, end)) {
+        if (contains(pc) || !call_stacks.code().find_function(pc, start, end)) {
             return;
         }
         SpinGuard guard(lock_);

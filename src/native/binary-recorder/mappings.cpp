@@ -3,6 +3,7 @@
 // The address space of the program: its modules, its mappings, and the nodes of its pages.
 #include <elf.h>
 
+#include "bursts.h"
 #include "dr_api.h"
 #include "drmgr.h"
 #include "os.h"
@@ -44,8 +45,9 @@ void mark_code(const module_data_t* module, bool present) {
     }
     for (unsigned i = 0; i < module->num_segments; ++i) {
         if ((module->segments[i].prot & DR_MEMPROT_EXEC) != 0) {
-            call_stacks.add_code(reinterpret_cast<uint64_t>(module->segments[i].start),
-                                 reinterpret_cast<uint64_t>(module->segments[i].end), present);
+            call_stacks.code().add_code(reinterpret_cast<uint64_t>(module->segments[i].start),
+                                        reinterpret_cast<uint64_t>(module->segments[i].end),
+                                        present);
         }
     }
 }
@@ -81,6 +83,19 @@ void module_unloaded(void*, const module_data_t* module) {
     write_module(*recorder, module, RecordType::kModuleUnload, time + 1);
 }
 
+// All return addresses of the calling thread that the recorder replaced.
+class OwnReturns {
+  public:
+    OwnReturns() : count_(1 + hijacked_returns(words_ + 1)) {
+        words_[0] = {region_return_stub(), region_return_address(), 0};
+    }
+    HijackedWords words() const { return {words_, count_}; }
+
+  private:
+    HijackedWord words_[1 + kMaxHijackedReturns];
+    uint32_t count_;
+};
+
 struct WriteContext {
     ThreadRecorder* recorder;
     uint64_t time;
@@ -89,11 +104,29 @@ struct WriteContext {
 }  // namespace
 
 CallStackLog call_stacks(shard);
+TouchCallers touch_callers(shard, call_stacks.code());
 
 uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
                     uint64_t stack_pointer, uint64_t bytes) {
-    return call_stacks.identify(recorder, registers, pc, stack_pointer, bytes,
-                                {region_return_stub(), region_return_address()});
+    const OwnReturns hijacked;
+    return call_stacks.identify(recorder, registers, pc, stack_pointer, bytes, hijacked.words());
+}
+
+// If only bursts are counted, page faults show the first touches.
+uint64_t callers_of_code(ThreadRecorder& recorder, const void* frame) {
+    if (bursts()) {
+        return 0;
+    }
+    const OwnReturns hijacked;
+    return touch_callers.of_code(recorder, *static_cast<const CallFrame*>(frame), hijacked.words());
+}
+
+uint64_t callers_of_kernel(ThreadRecorder& recorder, const CallFrame& frame) {
+    if (bursts()) {
+        return 0;
+    }
+    const OwnReturns hijacked;
+    return touch_callers.of_call(recorder, frame, hijacked.words());
 }
 
 void mappings_init() {

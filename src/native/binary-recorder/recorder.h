@@ -22,6 +22,7 @@
 #include "scratch.h"
 #include "shard_writer.h"
 #include "slow_paths.h"
+#include "touch_callers.h"
 
 namespace numascape {
 
@@ -115,6 +116,11 @@ extern CallStackLog call_stacks;
 // The call stack of the program's code at `pc`, see CallStackLog; `bytes` are allocated.
 uint64_t call_stack(ThreadRecorder& recorder, const ProgramRegisters& registers, uint64_t pc,
                     uint64_t stack_pointer, uint64_t bytes);
+extern TouchCallers touch_callers;
+// For AccessingCode: `frame` is the CallFrame of the code.
+uint64_t callers_of_code(ThreadRecorder& recorder, const void* frame);
+// `frame` is that of the code that made a system call.
+uint64_t callers_of_kernel(ThreadRecorder& recorder, const CallFrame& frame);
 
 // --- allocations.cpp
 void allocations_init();

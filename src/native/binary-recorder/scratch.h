@@ -68,6 +68,8 @@ class PlaceScratch {
     // Saves the arithmetic flags if the program still needs them; the inserted code may change them
     // afterwards. At the first place of the block, also counts the block.
     void save_flags();
+    // Where the program's frame pointer is, after all registers are taken.
+    FramePointerAt frame_pointer() const;
     // Puts back everything that this place saved. `last`: no place of the block follows.
     void restore(bool last);
 

@@ -35,6 +35,16 @@ uint64_t stack_here(void* drcontext, ThreadRecorder& recorder) {
                       context.xsp, 0);
 }
 
+// Called after the call, if it made a first touch. `drcontext` is that of the calling thread.
+uint64_t callers_of_this_call(ThreadRecorder& recorder, const void* drcontext) {
+    dr_mcontext_t context;
+    context.size = sizeof context;
+    context.flags = static_cast<dr_mcontext_flags_t>(DR_MC_INTEGER | DR_MC_CONTROL);
+    dr_get_mcontext(const_cast<void*>(drcontext), &context);
+    return callers_of_kernel(recorder, {reinterpret_cast<uint64_t>(context.pc), context.xsp,
+                                        frame_pointer(program_registers(context))});
+}
+
 bool of_interest(void*, int number) {
     return number == SYS_execve || number == SYS_mlockall || number == SYS_munlockall ||
            number == SYS_prctl || may_set_thread_pointer(number) || concerns_limits(number) ||
@@ -111,6 +121,7 @@ void after_call(void* drcontext, int number) {
     }
     const auto result = static_cast<long>(dr_syscall_get_result(drcontext));
     const bool by_allocator = inside_allocator();
+    pending->kernel = {0, callers_of_this_call, drcontext};
     const AddressRange mapped = memory.after(*recorder, *pending, result, by_allocator);
     locked_memory.mapped(*recorder, mapped,
                          number != SYS_mmap || pending->call.arguments[2] != PROT_NONE);

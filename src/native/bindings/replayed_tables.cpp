@@ -42,6 +42,7 @@ Table touches(TouchColumns&& columns) {
     out.add("phase", std::move(columns.phase));
     out.add("time", std::move(columns.time));
     out.add("pc", std::move(columns.pc));
+    out.add("callers", std::move(columns.callers));
     out.add("flags", std::move(columns.flags));
     return out;
 }

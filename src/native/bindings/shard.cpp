@@ -119,6 +119,14 @@ nb::dict call_stacks(const std::unordered_map<uint64_t, CallStack>& stacks) {
     return out;
 }
 
+nb::dict touch_callers(const std::unordered_map<uint64_t, TouchingCalls>& callers) {
+    nb::dict out;
+    for (const auto& [id, calls] : callers) {
+        out[nb::cast(id)] = nb::make_tuple(calls.frames, calls.complete);
+    }
+    return out;
+}
+
 nb::dict python_stacks(const std::unordered_map<uint64_t, std::vector<PythonFrameEntry>>& stacks) {
     nb::dict out;
     for (const auto& [id, instructions] : stacks) {
@@ -235,6 +243,7 @@ nb::dict read_replayed(const std::string& path, const std::vector<std::string>& 
     out["hinting"] = nb::cast(hinting(std::move(result.hinting)));
     out["paths"] = path_names(result.paths);
     out["call_stacks"] = call_stacks(result.call_stacks);
+    out["touch_callers"] = touch_callers(result.touch_callers);
     out["python_stacks"] = python_stacks(result.python_stacks);
     out["python_functions"] = python_functions(result.python_functions);
     out["region_names"] = region_names(result.region_names);
@@ -308,6 +317,7 @@ void bind_shard(nb::module_& module) {
     shard.attr("FLAG_THREADS_LOST") = static_cast<uint32_t>(kShardThreadsLost);
     shard.attr("FLAG_DETACHED") = static_cast<uint32_t>(kShardDetached);
     shard.attr("FLAG_STACKS_CUT") = static_cast<uint32_t>(kShardStacksCut);
+    shard.attr("FLAG_CALLERS_CUT") = static_cast<uint32_t>(kShardCallersCut);
     shard.attr("FLAG_FRAMES") = static_cast<uint32_t>(kShardFrames);
     shard.attr("FRAME_OF_DATA") = static_cast<uint32_t>(kFrameOfData);
     shard.attr("FLAG_REGIONS_LOST") = static_cast<uint32_t>(kShardRegionsLost);

@@ -39,6 +39,12 @@ inline constexpr CallFrameRule kAtFunctionStart{static_cast<int32_t>(-kReturnOff
                                                 FrameAddress::kFromStackPointer,
                                                 SavedFramePointer::kSame};
 
+// In the middle of a function that keeps a frame pointer. Such code begins with: push frame
+// pointer; mov stack pointer to frame pointer.
+inline constexpr CallFrameRule kByFramePointer{
+    static_cast<int32_t>(-2 * kReturnOffset), static_cast<int16_t>(2 * kReturnOffset),
+    FrameAddress::kFromFramePointer, SavedFramePointer::kAtFrameAddress};
+
 struct CallFrame {
     uint64_t pc;  // 0: the frame that was examined was the outermost
     uint64_t stack_pointer;

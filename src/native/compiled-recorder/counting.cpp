@@ -161,16 +161,17 @@ CALLED void numascape_touch(void* table, uint64_t counter_offset, uint64_t place
         shard.use_page_counters(*recorder, static_cast<const PageCounter*>(table), page);
         return;
     }
-    const auto code = reinterpret_cast<uint64_t>(pc) - 1;
+    const CompiledCall call{
+        __builtin_frame_address(0), 4, {word_of(pc), place, word_of(table), counter_offset}};
     if (table == recorder->sampling.table) {
         const uint32_t block = recorder->sampling.block;
         const auto first = static_cast<uint32_t>(place & ((1 << kPlacesShift) - 1));
         const auto last = first + static_cast<uint32_t>(place >> kPlacesShift);
         for (uint32_t each = first; each <= last; ++each) {
-            shard.count_sample(*recorder, page, code, block << kPlaceBits | each, {});
+            shard.count_sample(*recorder, page, call.code(), block << kPlaceBits | each, {});
         }
     } else {
-        shard.touch(*recorder, static_cast<const PageCounter*>(table), page, code);
+        shard.touch(*recorder, static_cast<const PageCounter*>(table), page, call.code());
     }
 }
 
@@ -263,7 +264,8 @@ CALLED void numascape_range(const NestCounts* nest, uint64_t start, const Site* 
     const auto count = [&](const auto& counter) { counter.all(run, site); };
     const uint64_t reads = run.times * site->reads;
     const uint64_t writes = run.times * site->writes;
-    const uint64_t code = reinterpret_cast<uint64_t>(pc) - 1;
+    const CompiledCall call{__builtin_frame_address(0), 0, {word_of(pc)}};
+    const AccessingCode code = call.code();
     if (writes == 0) {
         count(RangeCounter<true, false>{*recorder, table.page_counters, reads, writes, code,
                                         writing.nested()});

@@ -40,6 +40,9 @@ FollowedCall::FollowedCall(const SystemCall& call, const ProgramRegisters* from,
 
 void FollowedCall::finish(long result) {
     const ReentrancyGuard inside;
+    if (!options.faults) {
+        pending_.kernel = {0, callers_of_replaced_function, __builtin_frame_address(0)};
+    }
     const AddressRange mapped = memory.after(*recorder_, pending_, result, false);
     locked_memory.mapped(
         *recorder_, mapped,

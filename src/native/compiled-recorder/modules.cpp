@@ -54,7 +54,7 @@ Module* find(uint64_t start) {
 void write_gone(ThreadRecorder& recorder, const Module& module) {
     const uint64_t time = os::ticks();
     forget_compiled_modules(module.start, module.end);
-    call_stacks.add_code(module.start, module.end, false);
+    call_stacks.code().add_code(module.start, module.end, false);
     call_stacks.remove_module(module.start);
     shard.retire(recorder, window_page(module.start), window_page(module.end - 1) + 1, time);
     shard.forget_touches(window_page(module.start), window_page(module.end - 1) + 1);
@@ -114,7 +114,7 @@ int write_if_new(dl_phdr_info* info, size_t, void* argument) {
         const auto& segment = info->dlpi_phdr[i];
         if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0) {
             const uint64_t code = info->dlpi_addr + segment.p_vaddr;
-            call_stacks.add_code(code, code + segment.p_memsz, true);
+            call_stacks.code().add_code(code, code + segment.p_memsz, true);
         }
     }
     write_module(shard, visit->recorder, RecordType::kModuleLoad, os::ticks(),

@@ -275,7 +275,7 @@ bool open_shard(bool wanted) {
     int tables_file = -1;
     failed = failed || !open_files(shard_file, tables_file) ||
              !shard.open(shard_file, tables_file, program_path(), "", 0) || !heap.open() ||
-             !call_stacks.open() || !phases.open();
+             !call_stacks.open() || !touch_callers.open() || !phases.open();
     if (failed) {
         return false;
     }

@@ -67,7 +67,7 @@ struct RangeCounter {
     PageCounter* page_counters;
     uint64_t reads;  // per address
     uint64_t writes;
-    uint64_t pc;
+    const AccessingCode& code;
     bool nested;
 
     void page(uint64_t address, uint64_t times) const {
@@ -86,7 +86,7 @@ struct RangeCounter {
             if (nested) {
                 shard.use_page_counters(recorder, page_counters, number);
             } else {
-                shard.touch(recorder, page_counters, number, pc);
+                shard.touch(recorder, page_counters, number, code);
             }
         }
     }

@@ -16,6 +16,7 @@
 #include "own_stack.h"
 #include "phase_choice.h"
 #include "shard_writer.h"
+#include "touch_callers.h"
 
 namespace numascape {
 
@@ -33,6 +34,7 @@ extern ShardWriter shard;
 extern MemoryRegions memory_regions;
 extern HeapBlocks heap;
 extern CallStackLog call_stacks;
+extern TouchCallers touch_callers;
 extern PhaseChoice phases;
 
 // The part of siginfo_t that the kernel fills for a queued signal.
@@ -136,6 +138,27 @@ void counting_before_fork();
 void counting_after_fork(bool child);
 // The memory of a program or library is unmapped, with the compiled modules in it.
 void forget_compiled_modules(uint64_t start, uint64_t end);
+
+// --- callers.cpp
+// How compiled code called one of the functions of counting.cpp.
+struct CompiledCall {
+    const void* frame;  // __builtin_frame_address(0) of this function
+    uint32_t pushed;    // words that the code pushed before the call: see counting_assembly.cpp
+    uint64_t words[4];  // these; or only its return address
+
+    AccessingCode code() const;
+};
+inline uint64_t word_of(const void* pointer) {
+    return reinterpret_cast<uint64_t>(pointer);
+}
+// For AccessingCode: the callers of the code that made the CompiledCall `call`.
+uint64_t callers_of_compiled_code(ThreadRecorder& recorder, const void* call);
+inline AccessingCode CompiledCall::code() const {
+    return {words[0] - 1, callers_of_compiled_code, this};
+}
+// The callers of the kernel, which a function that replaces one of the C library has called.
+// `frame_address` is that of the calling function of ours.
+uint64_t callers_of_replaced_function(ThreadRecorder& recorder, const void* frame_address);
 
 // The function of this name that the program would have called.
 void* next_function(const char* name);

@@ -11,14 +11,6 @@
 #include "call_instructions.h"
 
 namespace numascape {
-namespace {
-
-// Code with frame pointers begins with: push frame pointer; mov stack pointer to frame pointer.
-constexpr CallFrameRule kByFramePointer{
-    static_cast<int32_t>(-2 * kReturnOffset), static_cast<int16_t>(2 * kReturnOffset),
-    FrameAddress::kFromFramePointer, SavedFramePointer::kAtFrameAddress};
-
-}  // namespace
 
 uint32_t SampledCallers::of(const FaultEntry& entry, const SampledRegisters& registers,
                             const StackCopy& stack, bool in_kernel, std::vector<FaultEntry>& out) {

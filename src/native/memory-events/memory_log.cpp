@@ -71,10 +71,12 @@ AddressRange MemoryLog::after(ThreadRecorder& recorder, const PendingCall& pendi
                 advise(recorder, effect);
                 break;
             case EffectKind::kTouch:
-                touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
+                touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes,
+                                  pending.kernel);
                 break;
             case EffectKind::kAccess:
-                touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
+                touched_by_kernel(recorder, effect.start, effect.bytes, effect.writes,
+                                  pending.kernel);
                 shard_.access_by_kernel(recorder, effect.start, effect.bytes, effect.writes);
                 break;
         }
@@ -149,10 +151,10 @@ void MemoryLog::move(ThreadRecorder& recorder, const PendingCall& pending, const
 }
 
 void MemoryLog::touched_by_kernel(ThreadRecorder& recorder, uint64_t start, uint64_t bytes,
-                                  bool writes) {
+                                  bool writes, const AccessingCode& kernel) {
     const uint64_t end = start + bytes;
     for (uint64_t at = page_floor(start); at < end; at += kPageBytes) {
-        shard_.touch_by_kernel(recorder, window_page(at), writes);
+        shard_.touch_by_kernel(recorder, window_page(at), writes, kernel);
     }
 }
 
@@ -173,7 +175,7 @@ void MemoryLog::follow_break_to(ThreadRecorder& recorder, uint64_t address) {
     }
     const long end = os::call(SYS_brk, 0);
     if (address < static_cast<uint64_t>(end)) {
-        after(recorder, {{SYS_brk, {}, {}}, os::ticks(), 0}, end, false);
+        after(recorder, {{SYS_brk, {}, {}}, os::ticks(), 0, {}}, end, false);
     }
 }
 

@@ -31,8 +31,9 @@ namespace numascape {
 // A system call, kept from the moment before the call until the moment after it.
 struct PendingCall {
     SystemCall call;
-    uint64_t time;      // in ticks, before the call
-    uint64_t stack_id;  // of the code that made it, 0 = not known
+    uint64_t time;         // in ticks, before the call
+    uint64_t stack_id;     // of the code that made it, 0 = not known
+    AccessingCode kernel;  // which makes the call's accesses
 };
 
 struct AddressRange {
@@ -51,13 +52,14 @@ class MemoryLog {
 
     // `pending.call` is filled in, and `stack_id` if it makes a mapping.
     void before(ThreadRecorder& recorder, PendingCall& pending);
-    // `result` is the result of the kernel: -errno if the call failed. Returns the range that the
-    // call mapped.
+    // `pending.kernel` is filled in. `result` is the result of the kernel: -errno if the call
+    // failed. Returns the range that the call mapped.
     AddressRange after(ThreadRecorder& recorder, const PendingCall& pending, long result,
                        bool by_allocator);
 
     // The kernel accessed these bytes for the thread, in a call that the table does not have.
-    void touched_by_kernel(ThreadRecorder& recorder, uint64_t start, uint64_t bytes, bool writes);
+    void touched_by_kernel(ThreadRecorder& recorder, uint64_t start, uint64_t bytes, bool writes,
+                           const AccessingCode& kernel = {});
 
     // A mapping of /proc/self/maps that was made before the recording began. Segments of System V
     // are remembered, because shmdt does not say how long they are.

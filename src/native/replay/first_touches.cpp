@@ -67,6 +67,7 @@ void FirstTouches::emit(uint32_t owner, uint32_t page, Touch& touch) {
     out_.phase.push_back(touch.phase);
     out_.time.push_back(touch.time);
     out_.pc.push_back(touch.pc);
+    out_.callers.push_back(touch.callers);
     out_.flags.push_back(touch.flags);
 }
 

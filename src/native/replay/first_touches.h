@@ -18,6 +18,7 @@ namespace numascape {
 struct Touch {
     uint64_t time = 0;
     uint64_t pc = 0;
+    uint64_t callers = 0;  // the id of a TouchCallersRecord; 0: not known
     uint32_t thread = 0;
     uint16_t phase = 0;
     uint8_t flags = 0;

@@ -78,6 +78,7 @@ struct CountColumns {
 struct TouchColumns {
     std::vector<uint32_t> owner, page, thread, phase;
     std::vector<uint64_t> time, pc;
+    std::vector<uint64_t> callers;  // a key of Replay::touch_callers; 0: not known
     std::vector<uint8_t> flags;
 };
 struct PlacementColumns {
@@ -213,6 +214,12 @@ struct CallStack {
     std::vector<std::byte> stack;
 };
 
+// The calls that led to first touches: return addresses, innermost first.
+struct TouchingCalls {
+    std::vector<uint64_t> frames;
+    bool complete;  // otherwise, the outer callers are unknown
+};
+
 struct PythonFunction {
     uint32_t version;  // 0x30b is 3.11
     uint32_t first_line;
@@ -277,6 +284,7 @@ struct Replay {
     HintingColumns hinting;
     std::vector<std::string> paths;  // 0 is ""
     std::unordered_map<uint64_t, CallStack> call_stacks;
+    std::unordered_map<uint64_t, TouchingCalls> touch_callers;
     // For call stacks in which Python functions are executed: these functions, innermost first.
     std::unordered_map<uint64_t, std::vector<PythonFrameEntry>> python_stacks;
     std::unordered_map<uint64_t, PythonFunction> python_functions;

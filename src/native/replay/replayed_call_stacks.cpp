@@ -25,6 +25,16 @@ void add_frames(const RecordView& record, Replay& replay) {
     replay.call_stacks.try_emplace(stack.stack_id, CallStack{std::move(frames), {}, {}});
 }
 
+void add_touch_callers(const RecordView& record, Replay& replay) {
+    const auto& callers = record.as<TouchCallersRecord>();
+    const auto rest = record.rest<TouchCallersRecord>();
+    std::vector<uint64_t> frames(callers.frames);
+    std::memcpy(frames.data(), rest.data(), frames.size() * sizeof(uint64_t));
+    const bool complete = (record.header->flags & kOuterCallersUnknown) == 0;
+    replay.touch_callers.try_emplace(callers.callers_id,
+                                     TouchingCalls{std::move(frames), complete});
+}
+
 void add_python_stack(const RecordView& record, Replay& replay) {
     const auto& stack = record.as<PythonFramesRecord>();
     const auto rest = record.rest<PythonFramesRecord>();
@@ -53,6 +63,7 @@ bool is_of_call_stack(const RecordView& record) {
     switch (record.type()) {
         case RecordType::kCallStack:
         case RecordType::kCallFrames:
+        case RecordType::kTouchCallers:
         case RecordType::kPythonFrames:
         case RecordType::kPythonCode:
             return true;
@@ -68,6 +79,9 @@ void add_call_stack(const RecordView& record, Replay& replay) {
             break;
         case RecordType::kCallFrames:
             add_frames(record, replay);
+            break;
+        case RecordType::kTouchCallers:
+            add_touch_callers(record, replay);
             break;
         case RecordType::kPythonFrames:
             add_python_stack(record, replay);

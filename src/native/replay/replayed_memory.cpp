@@ -80,6 +80,7 @@ void Replayer::first_touch(const RecordView& record) {
     }
     known = {touch.time,
              touch.pc,
+             touch.callers_id,
              record.thread,
              static_cast<uint16_t>(touch.phase),
              record.header->flags,

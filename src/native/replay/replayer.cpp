@@ -298,11 +298,17 @@ void Replayer::apply(const Fault& fault, uint64_t time, uint64_t since) {
     Touch& touch = touches_.at(page);
     if (first && (!touch.present || touch.forgotten)) {
         const uint8_t flags = by_kernel ? kTouchedByKernel : 0;
-        touch = {time,   by_kernel ? 0 : fault.pc,
-                 thread, static_cast<uint16_t>(phase_),
-                 flags,  true,
-                 false,  true,
-                 false,  false};
+        touch = {time,
+                 by_kernel ? 0 : fault.pc,
+                 0,
+                 thread,
+                 static_cast<uint16_t>(phase_),
+                 flags,
+                 true,
+                 false,
+                 true,
+                 false,
+                 false};
     }
 }
 

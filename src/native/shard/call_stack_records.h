@@ -54,4 +54,13 @@ struct PythonCodeRecord {
     uint32_t reserved;
 };
 
+// The calls that led to first touches: their return addresses, innermost first. Followed by
+// `frames` words.
+struct TouchCallersRecord {
+    RecordHeader header;  // flags = TouchCallersFlags
+    uint64_t callers_id;
+    uint64_t frames;
+};
+enum TouchCallersFlags : uint8_t { kOuterCallersUnknown = 1 };
+
 }  // namespace numascape

@@ -197,15 +197,15 @@ void ShardWriter::note_sample(ThreadRecorder& self, uint32_t site, uint32_t page
         .store(sizeof(SampleRecord) / 8, std::memory_order_release);
 }
 
-void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site,
-                               const SeenParts& seen) {
+void ShardWriter::count_sample(ThreadRecorder& self, uint32_t page, const AccessingCode& code,
+                               uint32_t site, const SeenParts& seen) {
     Sampling& sampling = self.sampling;
     const CountPair counts = sampling.table[page].counts();
     sampling.table[page] = {0, 0};
     if (site != kNoSite && sampling.weight != 0) {
         note_sample(self, site, page, seen, sampling.weight, sampling.weight == 1);
     }
-    count(self, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, pc);
+    count(self, uint64_t{page} << kPageShift, 1, counts.reads, counts.writes, code);
 }
 
 void ShardWriter::flush_counters(ThreadRecorder& self, CountTable& table) {

@@ -171,6 +171,7 @@ struct FirstTouchRecord {
     uint64_t time;
     uint64_t pc : 48;
     uint64_t phase : 16;
+    uint64_t callers_id;  // see TouchCallersRecord; 0 = not known
 };
 
 // Nodes of `pages` consecutive window pages, followed by i16 nodes (negative errno: not present),

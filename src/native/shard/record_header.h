@@ -46,8 +46,9 @@ enum class RecordType : uint8_t {
     kWork,
     kPlacedCode,
     kAdvice,
+    kTouchCallers,
 };
-inline constexpr RecordType kLastRecordType = RecordType::kAdvice;
+inline constexpr RecordType kLastRecordType = RecordType::kTouchCallers;
 
 // The first word of every record. `id` is the window page for first touches, otherwise the thread.
 struct RecordHeader {

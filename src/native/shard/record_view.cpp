@@ -94,6 +94,11 @@ bool call_frames_agree(const RecordView& record, uint32_t) {
     return entries_fit<CallFramesRecord, uint64_t>(record, record.as<CallFramesRecord>().frames);
 }
 
+bool touch_callers_agree(const RecordView& record, uint32_t) {
+    return entries_fit<TouchCallersRecord, uint64_t>(record,
+                                                     record.as<TouchCallersRecord>().frames);
+}
+
 bool python_frames_agree(const RecordView& record, uint32_t) {
     return entries_fit<PythonFramesRecord, PythonFrameEntry>(
         record, record.as<PythonFramesRecord>().frames);
@@ -163,6 +168,7 @@ constexpr std::array kForms = {
     form<WorkRecord>(RecordType::kWork, work_agrees),
     form<PlacedCodeRecord>(RecordType::kPlacedCode),
     form<AdviceRecord>(RecordType::kAdvice),
+    form<TouchCallersRecord>(RecordType::kTouchCallers, touch_callers_agree),
 };
 
 constexpr size_t number_of(RecordType type) {

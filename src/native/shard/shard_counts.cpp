@@ -13,12 +13,12 @@ enum PageUse : uint8_t { kUsed = 1, kWritten = 2 };
 }  // namespace
 
 void ShardWriter::touch(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page,
-                        uint64_t pc) {
+                        const AccessingCode& code) {
     const CountTable& table = table_at(self, page_counters);
     table.granules->insert(page / kPageCountersPerGranule);
     self.granules->insert(page / kPageCountersPerGranule);
     const bool written = page_counters[page].negated_writes != 0;
-    note_touch(self, page, pc, table.phase, written ? kUsed | kWritten : kUsed, 0);
+    note_touch(self, page, code, table.phase, written ? kUsed | kWritten : kUsed, 0);
 }
 
 void ShardWriter::use_page_counters(ThreadRecorder& self, const PageCounter* page_counters,
@@ -27,8 +27,10 @@ void ShardWriter::use_page_counters(ThreadRecorder& self, const PageCounter* pag
     self.granules->insert(page / kPageCountersPerGranule);
 }
 
-void ShardWriter::touch_by_kernel(ThreadRecorder& self, uint32_t page, bool writes) {
-    note_touch(self, page, 0, current_phase_, writes ? kUsed | kWritten : kUsed, kTouchedByKernel);
+void ShardWriter::touch_by_kernel(ThreadRecorder& self, uint32_t page, bool writes,
+                                  const AccessingCode& code) {
+    note_touch(self, page, code, current_phase_, writes ? kUsed | kWritten : kUsed,
+               kTouchedByKernel);
 }
 
 // Strict seccomp also forbids the time-stamp counter; then there is only an order of events.
@@ -36,8 +38,8 @@ uint64_t ShardWriter::ticks() {
     return makes_calls() ? os::ticks() : header_->last_ticks++;
 }
 
-void ShardWriter::note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t phase,
-                             uint8_t now, uint8_t flags) {
+void ShardWriter::note_touch(ThreadRecorder& self, uint32_t page, const AccessingCode& code,
+                             uint32_t phase, uint8_t now, uint8_t flags) {
     std::atomic<uint8_t>& touched = touched_[page];
     if ((touched.load(std::memory_order_relaxed) & now) == now) {
         return;
@@ -49,11 +51,14 @@ void ShardWriter::note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, u
     if ((now & kWritten) != 0) {
         flags |= kTouchWrites;
     }
+    // It may write a record of its own, so it comes first.
+    const uint64_t callers = code.find_callers != nullptr ? code.find_callers(self, code.from) : 0;
     auto* record = static_cast<FirstTouchRecord*>(
         append(self, RecordType::kFirstTouch, page, sizeof(FirstTouchRecord), flags));
     record->time = ticks();
-    record->pc = pc & ((uint64_t{1} << 48) - 1);
+    record->pc = code.pc & ((uint64_t{1} << 48) - 1);
     record->phase = phase & (kMaxPhases - 1);
+    record->callers_id = callers;
     commit(self, record);
 }
 
@@ -75,7 +80,7 @@ void ShardWriter::back_page(const CountTable& table, int64_t offset) {
 }
 
 void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
-                        uint64_t writes, uint64_t pc) {
+                        uint64_t writes, const AccessingCode& code) {
     const CountTable* table = self.current.load(std::memory_order_relaxed);
     if (table == nullptr) {
         return;
@@ -92,7 +97,7 @@ void ShardWriter::count(ThreadRecorder& self, uint64_t address, uint64_t bytes, 
         page_counter.negated_reads -= reads;
         page_counter.negated_writes -= writes;
         if (fresh) {
-            touch(self, table->page_counters, page, pc);
+            touch(self, table->page_counters, page, code);
         }
         if (at + kPageBytes < at) {
             break;

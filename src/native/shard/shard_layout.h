@@ -11,7 +11,7 @@
 namespace numascape {
 
 inline constexpr char kShardMagic[8] = {'N', 'U', 'M', 'A', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 13;
+inline constexpr uint32_t kShardVersion = 14;
 
 inline constexpr uint64_t kTableBytes = kWindowPages * 16;  // 4 GiB
 inline constexpr uint32_t kCounters = 1 << 22;
@@ -38,6 +38,7 @@ enum ShardFlags : uint32_t {
     kShardStacksCut = 1024,      // some call stacks were not distinguished: see call_stack_log.h
     kShardRegionsLost = 2048,    // more memory regions at a time than memory_regions.h can follow
     kShardFrames = 4096,         // there are StackFrameRecords
+    kShardCallersCut = 8192,     // some callers were not distinguished: see touch_callers.h
 };
 
 struct ShardHeader {

@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "accessing_code.h"
 #include "block_counters.h"
 #include "cache_model.h"
-#include "held_ranges.h"
 #include "os.h"
 #include "own_file.h"
 #include "page_counters.h"
@@ -21,6 +21,7 @@
 #include "shared_lines.h"
 #include "spin_lock.h"
 #include "table_word.h"
+#include "thread_recorder.h"
 
 namespace numascape {
 
@@ -30,90 +31,6 @@ inline constexpr uint64_t kTablesBase = 0x1000'0000'0000;
 
 // The site of an access of which no sample is recorded.
 inline constexpr uint32_t kNoSite = ~uint32_t{0};
-
-struct ThreadRecorder;
-
-// One thread's counters in one phase.
-struct CountTable {
-    PageCounter* page_counters;  // null: never mapped
-    GranuleSet* granules;        // which parts of `page_counters` are in use
-    CounterSet* counters;        // which block counters are in use; kept when the table is unmapped
-    ThreadRecorder* thread;      // null: free
-    CountTable* lines;           // the same thread's and phase's table of lines; null: none
-    bool of_lines;               // this is a table of lines
-    uint32_t phase;              // the last one, when it is free
-    uint32_t next;               // the thread's next table: index + 1, 0 = none
-    uint64_t instructions;       // in its block counters when a thread last left it
-};
-
-// How a thread samples the structures that its instructions touch; see block_heads.h.
-struct Sampling {
-    PageCounter* table;  // all zero between samples; null until the first
-    ChunkHeader* chunk;  // this thread's kSamples chunk, null until the first
-    uint64_t weight;     // executions that the sample in progress stands for, 0 = none
-    uint32_t block;      // ... of this block
-    uint32_t begun;      // samples so far
-    uint32_t logged;     // sample records that left the chunk for the log
-    uint32_t random;
-};
-
-// The lines that a thread took from others; see shared_lines.h.
-struct TransferLog {
-    ChunkHeader* chunk;  // this thread's kTransfers chunk, null until the first
-    uint32_t logged;     // records that left the chunk for the log
-};
-
-// The memory that system calls read and wrote for a thread; see kernel_accesses.cpp.
-struct KernelAccessLog {
-    ChunkHeader* chunk;  // this thread's kKernelAccesses chunk, null until the first
-    uint32_t logged;     // records that left the chunk for the log
-    uint32_t parts;      // since the last recorded one; see kLoggedPerShift
-};
-
-// The share of a thread's work that is counted; see binary-recorder/bursts.h. Numbers are in units
-// of work.
-struct BurstState {
-    const int64_t* left;     // of the present burst or gap; null: everything is counted
-    uint64_t units;          // before the present burst or gap
-    uint64_t counted_units;  // of these, in bursts
-    uint64_t length;         // of the present burst or gap
-    uint64_t random;
-    uint64_t offset;        // of the next burst, or of the last one, in its period
-    uint64_t first_length;  // of a burst in which the thread begins; otherwise 0
-    uint64_t bursts;
-    uint64_t began;         // the time at which the last burst began, in ticks
-    uint64_t burst_units;   // the length of the bursts, which grows
-    uint64_t gap_units;     // that of the gaps, in the same proportion
-    uint32_t equal_bursts;  // of this length
-    uint32_t group;         // of the last burst
-    bool counting;          // in a burst
-};
-
-struct ThreadRecorder {
-    std::atomic<CountTable*> current;  // where it counts now; null: not counted (kShardThreadsLost)
-    const void**
-        table_word;  // where the counting code finds current->page_counters; null: nowhere yet
-    TableWord* table_words;  // further such places
-    GranuleSet* granules;    // parts in use in any of its tables
-    ChunkHeader* chunk;      // where the next record goes, null before the first
-    ChunkHeader* small;      // this thread's kSmallBlocks chunk, null before the first small block
-    CacheModel* cache;       // null: none is modelled
-    HeldRanges held;
-    ThreadRecorder* next;  // in the list of counted threads
-    uint32_t first_table;  // index + 1
-    uint32_t thread;
-    uint32_t os_tid;
-    uint64_t thread_pointer;  // 0: unknown
-    uint64_t stack_start;
-    uint64_t stack_end;
-    uint64_t python_state;  // see python_frames.h
-    Sampling sampling;
-    TransferLog transfers;
-    KernelAccessLog kernel_accesses;
-    BurstState bursts;
-    uint16_t table_of_phase[kMaxPhases];  // index + 1, 0 = none; mostly untouched memory
-};
-static_assert(kMaxTables <= 0xffff);
 
 class ShardWriter {
   public:
@@ -191,19 +108,21 @@ class ShardWriter {
                  uint8_t flags = 0);
     void commit(ThreadRecorder& self, const void* record);
 
-    // The page counter of `page` in `page_counters` counted its first read or its first write, at
-    // `pc`. Notes it if it is the first touch of the page, or its first write after reads.
-    void touch(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page, uint64_t pc);
+    // The page counter of `page` in `page_counters` counted its first read or its first write, by
+    // `code`. Notes it if it is the first touch of the page, or its first write after reads.
+    void touch(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page,
+               const AccessingCode& code);
     // The same if no record can be written: the touch is lost, but the counts are not.
     void use_page_counters(ThreadRecorder& self, const PageCounter* page_counters, uint32_t page);
-    // A system call for this thread read or wrote the page.
-    void touch_by_kernel(ThreadRecorder& self, uint32_t page, bool writes);
+    // A system call for this thread read or wrote the page. `code` is the kernel's.
+    void touch_by_kernel(ThreadRecorder& self, uint32_t page, bool writes,
+                         const AccessingCode& code);
     // A system call for this thread read or wrote these bytes: counts them, besides the touches.
     void access_by_kernel(ThreadRecorder& self, uint64_t start, uint64_t bytes, bool writes);
     // Counts accesses outside the inlined path; `address` may be unaligned, `bytes` > 0. Adds to
     // every page touched.
     void count(ThreadRecorder& self, uint64_t address, uint64_t bytes, uint64_t reads,
-               uint64_t writes, uint64_t pc);
+               uint64_t writes, const AccessingCode& code);
 
     // --- Lines that travel between threads (transfers.cpp).
     // The thread makes these accesses to a line that was not in its filter until now.
@@ -247,7 +166,7 @@ class ShardWriter {
                      uint64_t weight, bool whole);
     // A sampled execution counted its access to the page in the sampling table. Counts the access
     // in the thread's current table, too, as without sampling. `site` may be kNoSite.
-    void count_sample(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t site,
+    void count_sample(ThreadRecorder& self, uint32_t page, const AccessingCode& code, uint32_t site,
                       const SeenParts& seen);
     // Whether an execution that touches a page this many times is recorded, although it is not a
     // sample.
@@ -322,8 +241,8 @@ class ShardWriter {
     void* extend_log(uint32_t chunks);
     void* reserved_chunk();
     uint64_t ticks();
-    void note_touch(ThreadRecorder& self, uint32_t page, uint64_t pc, uint32_t phase, uint8_t now,
-                    uint8_t flags);
+    void note_touch(ThreadRecorder& self, uint32_t page, const AccessingCode& code, uint32_t phase,
+                    uint8_t now, uint8_t flags);
     // Takes disk space for the page of the table's memory `offset` bytes from its first
     // page counter.
     void back_page(const CountTable& table, int64_t offset);

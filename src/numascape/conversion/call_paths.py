@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the tables `call_paths` and `path_accesses`: samples by the calls that led to them."""
+"""Finds the calls that led to samples and to first touches: `call_paths` and `path_accesses`."""
 
 from __future__ import annotations
 
@@ -90,6 +90,29 @@ def path_access_table(
     return sum_path_accesses([placed(group, counted, owners, module_pages, ranks)])
 
 
+def with_paths(
+    touches: pl.DataFrame, group: ShardGroup, calls_at: CallsAt, paths: CallPaths
+) -> pl.DataFrame:
+    """The first touches of a group's processes, with the row `path` of `call_paths`.
+
+    They have the columns `pc` and `callers`. If the recorder knew no callers, `path` is null.
+    """
+    distinct = touches.select("callers", "pc").unique(maintain_order=True)
+    if not (distinct["callers"] != 0).any():
+        return touches.with_columns(path=pl.lit(None, dtype=pl.UInt32()))
+    found = _TouchPaths(group, calls_at, paths)
+    numbers = [found.path_of(callers, pc) for callers, pc in distinct.iter_rows()]
+    known = distinct.with_columns(path=pl.Series(numbers, dtype=pl.UInt32()))
+    return touches.join(known, on=["callers", "pc"], maintain_order="left")
+
+
+def with_all_paths(first_touch: pl.DataFrame, paths: CallPaths) -> pl.DataFrame:
+    """The table `first_touch` of all processes: every row has a path, or there are none."""
+    if first_touch["path"].null_count() == first_touch.height:
+        return first_touch.drop("path")
+    return first_touch.with_columns(pl.col("path").fill_null(paths.unknown()))
+
+
 def sum_path_accesses(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Join tables `path_accesses`; each page, thread, phase and path is there once."""
     return (
@@ -99,6 +122,34 @@ def sum_path_accesses(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
         .cast(_SCHEMA)
         .sort(_KEY)
     )
+
+
+class _TouchPaths:
+    """The paths of first touches; each call is looked up once after the same callers."""
+
+    def __init__(self, group: ShardGroup, calls_at: CallsAt, paths: CallPaths) -> None:
+        self._callers = {
+            number: calls
+            for member in group.members
+            for number, calls in member.shard.touch_callers.items()
+        }
+        self._calls_at = calls_at
+        self._paths = paths
+        self._known: dict[tuple[int, int], int] = {}
+
+    def path_of(self, callers: int, pc: int) -> int:
+        """The path of the code at `pc`, which these callers led to."""
+        addresses, complete = self._callers.get(callers, ([], False))
+        path = NO_CALLER if complete else self._paths.unknown()
+        for address in reversed(addresses):
+            path = self._inside(path, address - 1)  # the call, not what follows it
+        return self._paths.kernel(path) if pc == _IN_KERNEL else self._inside(path, pc)
+
+    def _inside(self, caller: int, address: int) -> int:
+        key = (caller, address)
+        if key not in self._known:
+            self._known[key] = self._paths.inside(caller, self._calls_at(address))
+        return self._known[key]
 
 
 class _Resolved:

@@ -13,7 +13,7 @@ import polars as pl
 
 from numascape.conversion import kernel_accesses, seen_lines, transfers
 from numascape.conversion.bursts import estimated, tables_of_bursts
-from numascape.conversion.call_paths import CallPaths, sum_path_accesses
+from numascape.conversion.call_paths import CallPaths, sum_path_accesses, with_all_paths
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
 from numascape.conversion.parts import ProcessTables, convert_group
@@ -149,7 +149,7 @@ def _assemble(
     # Each process is in one part. So a line has two rows only if phases were joined.
     join = merged if any(phases.numbers) else joined_lines
     lines = join(joined(lambda part: part.lines))
-    first_touch = pl.concat(joined(lambda part: part.first_touch))
+    first_touch = with_all_paths(pl.concat(joined(lambda part: part.first_touch)), paths)
     first_touch = first_touch.sort("time_ns", maintain_order=True).with_columns(
         order=pl.int_range(pl.len(), dtype=pl.UInt64())
     )
@@ -173,6 +173,7 @@ def _assemble(
     tables |= tables_of_bursts(pl.concat(joined(lambda part: part.bursts)), tables)
     if paths:
         tables["call_paths"] = paths.table()
+    if any(part.path_accesses.height for part in parts):
         tables["path_accesses"] = sum_path_accesses(joined(lambda part: part.path_accesses))
     if session.options.traffic:
         tables["transfers"] = transfers.sum_transfers(joined(lambda part: part.transfers))

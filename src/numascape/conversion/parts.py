@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.conversion.bursts import BURSTS, with_own_bursts
-from numascape.conversion.call_paths import CallPaths, path_access_table
+from numascape.conversion.call_paths import CallPaths, path_access_table, with_paths
 from numascape.conversion.kernel_accesses import kernel_access_table
 from numascape.conversion.module_pages import divide_among_variables
 from numascape.conversion.names import Names
@@ -133,7 +133,8 @@ def convert_group(
 ) -> ProcessTables:
     """Convert the tables of a group's processes.
 
-    Their structures are added to `table`, and the call paths of their samples to `paths`.
+    Their structures are added to `table`, and the call paths of their samples and first touches to
+    `paths`.
     """
     owners = owner_structures(group, names, table)
     group.free_call_stacks()
@@ -142,7 +143,7 @@ def convert_group(
     module_pages, ranks = (pages, variables), owned.ranks
     # First all that needs names: what they were read from is freed before the large tables.
     places = names.lines(group.sites["pc"])
-    first_touches = _first_touches(owned, names)
+    first_touches = _first_touches(owned, names, paths)
     transfers = transfer_table(group, owners, module_pages, ranks, names.lines)
     path_accesses = path_access_table(group, owners, module_pages, ranks, names.calls, paths)
     phases = {
@@ -215,8 +216,8 @@ def _scattered_pages(group: ShardGroup, owners: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _first_touches(owned: _Owned, names: Names) -> pl.DataFrame:
-    columns = ["thread", "phase", "time", "time_ns", "pc", "flags"]
+def _first_touches(owned: _Owned, names: Names, paths: CallPaths) -> pl.DataFrame:
+    columns = ["thread", "phase", "time", "time_ns", "pc", "callers"]
     touches = owned.located(owned.group.touches, columns, divided=False)
     places = []
     for address in touches["pc"].unique().to_list():
@@ -226,6 +227,6 @@ def _first_touches(owned: _Owned, names: Names) -> pl.DataFrame:
         places.append((address, *names.place(address)))
     schema = {"pc": pl.UInt64(), "function": pl.String(), "file": pl.String(), "line": pl.UInt32()}
     lines = pl.DataFrame(places, schema=schema, orient="row")
-    return (
-        last_of_each(touches.sort("time"), PLACE).join(lines, on="pc").drop("pc", "time", "flags")
-    )
+    last = last_of_each(touches.sort("time"), PLACE)
+    last = with_paths(last, owned.group, names.calls, paths)
+    return last.join(lines, on="pc").drop("pc", "callers", "time")

@@ -59,7 +59,14 @@ _TABLES = (
 # The other results of a replay.
 _OTHERS = (
     *("header", "places", "threads", "modules", "phases", "switches", "paths", "call_stacks"),
-    *("python_stacks", "python_functions", "region_names", "counted", "ambiguous_pages"),
+    *(
+        "touch_callers",
+        "python_stacks",
+        "python_functions",
+        "region_names",
+        "counted",
+        "ambiguous_pages",
+    ),
     *("shared_page_accesses", "damaged", "lost_faults", "hinting", "hinting_counted"),
     "without_access",
 )
@@ -117,7 +124,7 @@ class Shard:
 
     - `owners`: kind, start, bytes, stack_id, thread, path, flags, blocks; the row is the number
     - `counts`: owner, page, thread, phase, reads, writes, fetched_lines, dirtied_lines
-    - `touches`: owner, page, thread, phase, time, pc, flags
+    - `touches`: owner, page, thread, phase, time, pc, callers (a key of `touch_callers`), flags
     - `placement`: owner, page, node
     - `sites`: site, phase, pc, reads, writes, executions
     - `samples`: site, phase, owner, page (only of modules), weight, whole
@@ -152,6 +159,9 @@ class Shard:
     paths: list[str]
     # Key: an identifier. Value: return addresses, or registers and a copy of the stack.
     call_stacks: dict[int, tuple[tuple[int, ...], list[int], bytes]]
+    # Key: an identifier. Value: the return addresses of the calls that led to first touches,
+    # innermost first, and whether the last one is that of the outermost function.
+    touch_callers: Mapping[int, tuple[list[int], bool]]
     # Key: an identifier. Value: the Python functions of the call stack, innermost first.
     python_stacks: Mapping[int, tuple[PythonFrame, ...]]
     # Key: the stack_id of an owner. Value: a region's name, and the code address that named it.
@@ -279,6 +289,7 @@ def _read_shard(path: Path, ancestors: list[Path], cache: Path | None) -> Shard:
         switches=pl.DataFrame(raw["switches"]).rows(),
         paths=[_text(name) for name in raw["paths"]],
         call_stacks=raw["call_stacks"],
+        touch_callers=raw["touch_callers"],
         python_stacks=_python_stacks(raw["python_stacks"], raw["python_functions"]),
         region_names={
             number: (_text(name), place) for number, (name, place) in raw["region_names"].items()

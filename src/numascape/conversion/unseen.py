@@ -46,6 +46,11 @@ _OF_FLAGS = (
         "therefore combined, with the name of one of them.",
     ),
     (
+        native.FLAG_CALLERS_CUT,
+        "More call paths led to first touches than the recorder distinguishes. Only the innermost "
+        "calls of the other paths are known.",
+    ),
+    (
         native.FLAG_PHASES_FOLDED,
         "There were more phases than the recorder can count separately. The other phases are "
         'counted together as "further phases".',

@@ -25,7 +25,7 @@ from numascape.samples.memory import Variables
 from numascape.samples.time_slices import slice_of, sliced_phases
 from numascape.trace.format import PAGE_BYTES
 from numascape.trace.info import Process, Recorder, Times, Totals, TraceInfo
-from numascape.trace.schema import SCHEMAS
+from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 _MAX_PAGES = 1 << 31
 _LARGEST_STACK = 64 << 20
@@ -273,7 +273,12 @@ def _tables(
         .agg(counted, pl.col("timed").sum(), pl.col("latency").sum())
         .sort("structure", "thread", "source"),
     }
-    return {name: frame.select(SCHEMAS[name].names()) for name, frame in tables.items()}
+    ordered = {name: frame.select(SCHEMAS[name].names()) for name, frame in tables.items()}
+    if first.height and first["path"].null_count() == 0:
+        ordered["first_touch"] = tables["first_touch"].select(
+            *SCHEMAS["first_touch"].names(), *OPTIONAL_COLUMNS["first_touch"]
+        )
+    return ordered
 
 
 def _structures(samples: pl.DataFrame, table: StructureTable) -> pl.DataFrame:

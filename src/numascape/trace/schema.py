@@ -189,6 +189,7 @@ OPTIONAL: Final = frozenset(SCHEMAS) - frozenset(REQUIRED)
 
 OPTIONAL_COLUMNS: Final[dict[str, dict[str, pl.DataType]]] = {
     "accesses": {"memory_lines": _U64, "written_lines": _U64},
+    "first_touch": {"path": _U32},
     "source_lines": {"estimated": _U64},
     "structures": {"shared": pl.Boolean()},
     "instances": {"object": _TEXT, "object_page": _U64},

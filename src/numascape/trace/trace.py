@@ -75,7 +75,10 @@ class Trace:
     @cached_property
     def first_touch(self) -> pl.DataFrame:
         """For each page, the thread and the place in the source that touched it first."""
-        return self._read_pages("first_touch", by_thread=True, by_phase=True)
+        frame = self._read_pages("first_touch", by_thread=True, by_phase=True)
+        if "path" in frame.columns:
+            check.check_ids(frame, self._where("first_touch"), path=self.call_paths.height)
+        return frame
 
     @cached_property
     def placement(self) -> pl.DataFrame:
@@ -159,7 +162,7 @@ class Trace:
 
     @cached_property
     def call_paths(self) -> pl.DataFrame:
-        """The calls that led to accesses, as a tree of callers; empty unless sampled."""
+        """The calls that led to samples and first touches, as a tree; empty if not recorded."""
         frame = self._read("call_paths")
         check.check_call_paths(frame, self._where("call_paths"))
         return frame

@@ -110,6 +110,7 @@ def test_call_paths_of_each_rank_are_its_own(tmp_path: Path) -> None:
         pattern = rank_pattern(rank, 2, pages=32)
         inner = pattern.call(f"work{rank}", 7, pattern.call("main", 3))
         pattern.sample(0, 0, 1, inner, 5 + rank)
+        pattern.touched_in(inner)
         write_rank(folder, rank, 2, pattern)
     trace = trace_of_job(folder)
     assert trace.call_paths.select("path", "caller", "function").rows() == [
@@ -123,3 +124,5 @@ def test_call_paths_of_each_rank_are_its_own(tmp_path: Path) -> None:
         ("field0", 1, 1, 5),
         ("field0", 1 + THREADS, 3, 6),
     ]
+    touched = trace.first_touch.select(rank=pl.col("thread") // THREADS, path="path")
+    assert sorted(touched.unique().rows()) == [(0, 1), (1, 3)]

@@ -246,6 +246,7 @@ def test_changed_byte_is_found(trace_folder: Path) -> None:
         ("call_paths", pl.lit(0, pl.UInt32).alias("path"), "does not number the rows"),
         ("path_accesses", pl.lit(3, pl.UInt32).alias("path"), "names path 3"),
         ("path_accesses", pl.lit(2, pl.UInt32).alias("page"), "instance 0, page 2"),
+        ("first_touch", pl.lit(3, pl.UInt32).alias("path"), "names path 3"),
         (
             "transfers",
             pl.col("travelling") + 65,

@@ -78,8 +78,9 @@ GroupAddress address_of(const AccessGroup& group) {
             of_thread};
 }
 
-const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t site) {
+const GroupInfo* describe_group(Block& block, uint32_t number, FramePointerAt frame_pointer) {
     const BlockPlan& plan = block.plan;
+    const AccessGroup& group = plan.group[number];
     const uint32_t count = group.reads + group.writes;
     const auto span = static_cast<uint64_t>(group.high - group.low);
     const size_t bytes = sizeof(GroupInfo) + (count - 1) * sizeof(GroupAccess) +
@@ -87,7 +88,8 @@ const GroupInfo* describe_group(Block& block, const AccessGroup& group, uint32_t
     GroupInfo* info = &block.info;
     memset(static_cast<void*>(info), 0, bytes);
     info->place.pc = plan.access[group.first_access].pc;
-    info->place.site = site;
+    info->place.site = group_site(block.scratch.number, number);
+    info->place.frame_pointer = frame_pointer;
     info->address = address_of(group);
     __builtin_clear_padding(&info->address);
     for (uint32_t i = group.first_access; i != kNoAccess; i = plan.access[i].next) {
@@ -165,7 +167,6 @@ void insert_leaving(const Emitter& emit, const GroupInfo* info, reg_id_t table, 
 void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last) {
     void* dc = emit.drcontext;
     const AccessGroup& group = block.plan.group[number];
-    const GroupInfo* info = describe_group(block, group, group_site(block.scratch.number, number));
     const PageCrossing page_crossing = page_crossing_of(group);
     PlaceScratch scratch(emit, block.scratch, group.dead_registers, registers_of(group.operand));
     const reg_id_t a = scratch.take(Role::kAddress);
@@ -180,6 +181,7 @@ void insert_group(const Emitter& emit, Block& block, uint32_t number, bool last)
         scratch.take(Role::kSecond);
         scratch.take(Role::kLine);
     }
+    const GroupInfo* info = describe_group(block, number, scratch.frame_pointer());
     scratch.save_flags();
     instr_t* leave = INSTR_CREATE_label(dc);
     instr_t* second_look = INSTR_CREATE_label(dc);

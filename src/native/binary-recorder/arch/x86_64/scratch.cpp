@@ -2,6 +2,7 @@
 #include "scratch.h"
 
 #include "drmgr.h"
+#include "dynamorio_registers.h"
 #include "phases.h"
 #include "recorder.h"
 #include "stopped_threads.h"
@@ -276,6 +277,20 @@ void PlaceScratch::save_flags() {
     emit_.add(INSTR_CREATE_lahf(dc));
     emit_.add(INSTR_CREATE_setcc(dc, OP_seto, opnd_create_reg(DR_REG_AL)));
     count_block();
+}
+
+FramePointerAt PlaceScratch::frame_pointer() const {
+    for (unsigned role = 0; role < kRoles; ++role) {
+        const bool is_local = local_[role] == kFramePointerRegister;
+        if (is_local && !local_saved_[role]) {
+            return FramePointerAt::kNowhere;
+        }
+        if (is_local || block_.reg[role] == kFramePointerRegister) {
+            return static_cast<FramePointerAt>(static_cast<unsigned>(FramePointerAt::kInSlot) +
+                                               role);
+        }
+    }
+    return FramePointerAt::kInRegister;
 }
 
 void PlaceScratch::restore(bool last) {

@@ -16,13 +16,8 @@ namespace numascape {
 
 inline constexpr int kDirectionFlag = 1 << 10;
 
-// The program's call-clobbered registers as the generated code pushes them, lowest address first.
-struct SavedRegisters {
-    uint64_t flags, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax;
-};
-
-// A function that the generated code calls. The last three arguments are the registers, a second
-// argument, and a vector.
+// A function that the generated code calls. The last three arguments are the registers (as
+// ProgramRegisters, if it saves all of them), a second argument, and a vector.
 using Handler = void (*)(uint64_t argument, const void* info, ThreadRecorder* recorder,
                          const void* registers, uint64_t second, const void* vector);
 
@@ -37,7 +32,7 @@ class SlowPathCode {
     app_pc code(Handler with_carry, Handler without) {
         return code(with_carry, without, kCallClobbered, sizeof kCallClobbered / sizeof(reg_id_t));
     }
-    // The same, and the handlers get ProgramRegisters.
+    // The same with all registers.
     app_pc code_with_all_registers(Handler with_carry, Handler without) {
         return code(with_carry, without, kAll, sizeof kAll / sizeof(reg_id_t));
     }

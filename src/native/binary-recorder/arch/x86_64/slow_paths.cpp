@@ -8,6 +8,7 @@
 #include "group_sums.h"
 #include "os.h"
 #include "phases.h"
+#include "place_code.h"
 #include "recorder.h"
 #include "sampled_groups.h"
 #include "saved_state.h"
@@ -33,7 +34,7 @@ bool is_sampled(const ThreadRecorder& recorder, uint64_t table) {
     return reinterpret_cast<const PageCounter*>(table) == recorder.sampling.table;
 }
 
-void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceInfo& place, uint32_t site,
+void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceCode& place, uint32_t site,
            uint64_t table, const SeenParts& seen) {
     const auto page = static_cast<uint32_t>(offset >> 4);
     const auto* page_counters = reinterpret_cast<const PageCounter*>(table);
@@ -41,9 +42,9 @@ void touch(ThreadRecorder& recorder, uint64_t offset, const PlaceInfo& place, ui
         return;
     }
     if (is_sampled(recorder, table)) {
-        count_sample(recorder, page, place.pc, site, seen);
+        count_sample(recorder, page, place.code(), site, seen);
     } else {
-        shard.touch(recorder, page_counters, page, place.pc);
+        shard.touch(recorder, page_counters, page, place.code());
     }
 }
 
@@ -55,27 +56,28 @@ void touch_counter(uint64_t offset, const void* info, ThreadRecorder* recorder, 
         seen =
             seen_in(group, *static_cast<const ProgramRegisters*>(saved), recorder->thread_pointer);
     }
-    touch(*recorder, offset, group.place, group.place.site, table, seen);
+    touch(*recorder, offset, {group.place, saved}, group.place.site, table, seen);
 }
 
-void touch_masked(uint64_t offset, const void* info, ThreadRecorder* recorder, const void*,
+void touch_masked(uint64_t offset, const void* info, ThreadRecorder* recorder, const void* saved,
                   uint64_t table, const void*) {
     const auto* shape = static_cast<const MaskedShape*>(info);
     const PlaceInfo& place = shape->place.info;
-    touch(*recorder, offset, place, place.site + (shape->write && place.site != kNoSite ? 1 : 0),
-          table, {});
+    touch(*recorder, offset, {place, saved},
+          place.site + (shape->write && place.site != kNoSite ? 1 : 0), table, {});
 }
 
 // An access to both pages of a group counts on both.
-void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
-                 const void*) {
+void count_group(uint64_t low, const void* info, ThreadRecorder* recorder, const void* saved,
+                 uint64_t, const void*) {
     const auto* group = static_cast<const GroupInfo*>(info);
+    const PlaceCode place(group->place, saved);
     const uint64_t boundary = kPageBytes - low % kPageBytes;
     const PageSums sums = page_sums(*group, boundary);
     for (unsigned page = 0; page < 2; ++page) {
         if (sums.reads[page] + sums.writes[page] != 0) {
             shard.count(*recorder, low + page * boundary, 1, sums.reads[page], sums.writes[page],
-                        group->access[sums.first[page]].pc);
+                        place.code_at(group->access[sums.first[page]].pc));
         }
     }
     if (recorder->cache != nullptr) {
@@ -131,13 +133,13 @@ void touch_copied(ThreadRecorder& recorder, uint64_t from, uint64_t to, uint64_t
 // Counts `bytes` from `first` upwards, in elements. Each page gets the number of elements that
 // touch it.
 void count_elements(ThreadRecorder& recorder, uint64_t first, uint64_t bytes, uint64_t element,
-                    bool write, uint64_t pc) {
+                    bool write, const AccessingCode& code) {
     const uint64_t end = first + bytes;
     for (uint64_t page = first & ~(kPageBytes - 1); page < end; page += kPageBytes) {
         const uint64_t low = page > first ? page : first;
         const uint64_t high = page + kPageBytes < end ? page + kPageBytes : end;
         const uint64_t elements = (high - 1 - first) / element - (low - first) / element + 1;
-        shard.count(recorder, low, 1, write ? 0 : elements, write ? elements : 0, pc);
+        shard.count(recorder, low, 1, write ? 0 : elements, write ? elements : 0, code);
     }
 }
 
@@ -148,7 +150,8 @@ struct StringRegisters {
 };
 
 // `after`: the registers after the instruction has run, or when it faulted.
-void count_string(ThreadRecorder& recorder, const RepeatedString& string, StringRegisters after) {
+void count_string(ThreadRecorder& recorder, const RepeatedString& string, StringRegisters after,
+                  const AccessingCode& code) {
     auto count = reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kRepeats)) - after.rcx;
     write_thread_slot(ThreadSlot::kRepeats, nullptr);
     if (string.narrow) {
@@ -171,26 +174,30 @@ void count_string(ThreadRecorder& recorder, const RepeatedString& string, String
     const uint64_t middle = count / 2 * string.bytes;
     if (string.reads) {
         count_special(recorder, string.place, from + middle, accesses, 0);
-        count_elements(recorder, from, bytes, element, false, string.place.info.pc);
+        count_elements(recorder, from, bytes, element, false, code);
     }
     if (string.writes) {
         count_special(recorder, string.place, to + middle, 0, accesses);
-        count_elements(recorder, to, bytes, element, true, string.place.info.pc);
+        count_elements(recorder, to, bytes, element, true, code);
     }
 }
 
 void count_repeated_string(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
                            uint64_t, const void*) {
-    const auto* registers = static_cast<const SavedRegisters*>(saved);
+    const auto* registers = static_cast<const ProgramRegisters*>(saved);
+    const auto* string = static_cast<const RepeatedString*>(info);
+    const PlaceCode place(string->place.info, saved);
     count_string(
-        *recorder, *static_cast<const RepeatedString*>(info),
-        {registers->rcx, registers->rsi, registers->rdi, (registers->flags & kDirectionFlag) != 0});
+        *recorder, *string,
+        {registers->rcx, registers->rsi, registers->rdi, (registers->flags & kDirectionFlag) != 0},
+        place.code());
 }
 
 // Counts each page once, even if several components are on it.
-void count_saved_state(uint64_t area, const void* info, ThreadRecorder* recorder, const void*,
+void count_saved_state(uint64_t area, const void* info, ThreadRecorder* recorder, const void* saved,
                        uint64_t asked, const void*) {
     const auto* state = static_cast<const SavedState*>(info);
+    const PlaceCode place(state->place.info, saved);
     StateExtent extents[kMaxStateExtents];
     const uint32_t found = state_extents(
         area, asked, state->compacted || (!state->write && is_compacted(area)), extents);
@@ -204,15 +211,14 @@ void count_saved_state(uint64_t area, const void* info, ThreadRecorder* recorder
             const uint64_t bit = uint64_t{1} << ((page - (area >> kPageShift)) & 63);
             if ((counted & bit) == 0) {
                 counted |= bit;
-                shard.count(*recorder, page << kPageShift, 1, reads, 1 - reads,
-                            state->place.info.pc);
+                shard.count(*recorder, page << kPageShift, 1, reads, 1 - reads, place.code());
             }
         }
     }
     count_special(*recorder, state->place, area, reads, 1 - reads);
 }
 
-void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder, const void*,
+void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder, const void* saved,
                     uint64_t number, const void*) {
     const auto* test = static_cast<const BitTest*>(info);
     int64_t bit = static_cast<int64_t>(number);
@@ -223,7 +229,8 @@ void count_bit_test(uint64_t address, const void* info, ThreadRecorder* recorder
     const int64_t operand = bit >= 0 ? bit / bits : -((bits - 1 - bit) / bits);
     address += static_cast<uint64_t>(operand * test->bytes);
     touch_lines(*recorder, address, test->bytes, test->write, test->place.info.pc);
-    shard.count(*recorder, address, test->bytes, 1, test->write ? 1 : 0, test->place.info.pc);
+    shard.count(*recorder, address, test->bytes, 1, test->write ? 1 : 0,
+                PlaceCode(test->place.info, saved).code());
     count_special(*recorder, test->place, address, 1, test->write ? 1 : 0);
 }
 
@@ -240,9 +247,10 @@ uint64_t lanes_in(uint64_t mask) {
     return count;
 }
 
-void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, const void*,
+void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, const void* saved,
                   uint64_t mask, const void*) {
     const auto* shape = static_cast<const MaskedShape*>(info);
+    const PlaceCode place(shape->place.info, saved);
     const uint32_t element = shape->lanes.element_bytes;
     mask = lowest_lanes(mask, shape->lanes.lanes);
     if (mask == 0) {
@@ -254,7 +262,7 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
     if (shape->lanes.packed || elements == 1) {
         const uint64_t bytes = shape->lanes.packed ? lanes_in(mask) * element : element;
         touch_lines(*recorder, address, bytes, shape->write, shape->place.info.pc);
-        shard.count(*recorder, address, bytes, reads, 1 - reads, shape->place.info.pc);
+        shard.count(*recorder, address, bytes, reads, 1 - reads, place.code());
         return;
     }
     // Counts each page at most once, if a selected lane touches it. A vector is on two pages at
@@ -270,16 +278,17 @@ void count_masked(uint64_t address, const void* info, ThreadRecorder* recorder, 
         high_page |= lane + element > boundary;
     }
     if (low_page) {
-        shard.count(*recorder, boundary - 1, 1, reads, 1 - reads, shape->place.info.pc);
+        shard.count(*recorder, boundary - 1, 1, reads, 1 - reads, place.code());
     }
     if (high_page) {
-        shard.count(*recorder, boundary, 1, reads, 1 - reads, shape->place.info.pc);
+        shard.count(*recorder, boundary, 1, reads, 1 - reads, place.code());
     }
 }
 
-void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, const void*,
+void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, const void* saved,
                     uint64_t mask, const void* vector) {
     const auto* shape = static_cast<const GatherShape*>(info);
+    const PlaceCode place(shape->place.info, saved);
     const uint64_t reads = shape->write ? 0 : 1;
     for (mask = lowest_lanes(mask, shape->lanes); mask != 0; mask &= mask - 1) {
         const auto lane = static_cast<uint32_t>(__builtin_ctzll(mask));
@@ -287,8 +296,7 @@ void count_gathered(uint64_t base, const void* info, ThreadRecorder* recorder, c
                                                       : static_cast<const int32_t*>(vector)[lane];
         const uint64_t address = base + static_cast<uint64_t>(index) * shape->scale;
         touch_lines(*recorder, address, shape->element_bytes, shape->write, shape->place.info.pc);
-        shard.count(*recorder, address, shape->element_bytes, reads, 1 - reads,
-                    shape->place.info.pc);
+        shard.count(*recorder, address, shape->element_bytes, reads, 1 - reads, place.code());
         count_special(*recorder, shape->place, address, reads, 1 - reads);
     }
 }
@@ -301,10 +309,6 @@ void drain_misses(uint64_t, const void*, ThreadRecorder* recorder, const void*, 
 void line_moves(uint64_t low, const void* info, ThreadRecorder* recorder, const void*, uint64_t,
                 const void*) {
     use_probed_line(*recorder, low, *static_cast<const LineProbe*>(info));
-}
-
-uint64_t program_stack_pointer() {
-    return reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kStackPointer));
 }
 
 void call_function(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
@@ -351,9 +355,11 @@ void count_faulted_string(const dr_mcontext_t& context) {
     }
     const RepeatedString* string = repeated_string_at(reinterpret_cast<uint64_t>(context.pc));
     if (string != nullptr) {
+        const PlaceCode place({string->place.info.pc, context.xsp, context.xbp});
         count_string(
             *recorder, *string,
-            {context.xcx, context.xsi, context.xdi, (context.xflags & kDirectionFlag) != 0});
+            {context.xcx, context.xsi, context.xdi, (context.xflags & kDirectionFlag) != 0},
+            place.code());
     }
 }
 
@@ -361,15 +367,15 @@ void slow_paths_init(void* drcontext) {
     saved_state_init();
     SlowPathCode generated(drcontext);
     slow_paths.group = generated.code_with_all_registers(touch_counter, count_group);
-    slow_paths.repeated_string = generated.code(count_repeated_string, count_repeated_string);
-    slow_paths.saved_state = generated.code(count_saved_state, count_saved_state);
-    slow_paths.bit_test = generated.code(count_bit_test, count_bit_test);
-    slow_paths.masked = generated.code(touch_masked, count_masked);
+    slow_paths.repeated_string = generated.code_with_all_registers(count_repeated_string);
+    slow_paths.saved_state = generated.code_with_all_registers(count_saved_state);
+    slow_paths.bit_test = generated.code_with_all_registers(count_bit_test);
+    slow_paths.masked = generated.code_with_all_registers(touch_masked, count_masked);
     slow_paths.function_called = generated.code_with_all_registers(call_function);
     slow_paths.region_returned = generated.code_with_all_registers(return_from_region);
     slow_paths.allocation_returned = generated.code_with_all_registers(return_from_allocation);
     slow_paths.block_counter = generated.code(block_counter_ran_out, block_counter_ran_out);
-    slow_paths.gathered = generated.code(count_gathered, count_gathered);
+    slow_paths.gathered = generated.code_with_all_registers(count_gathered);
     slow_paths.lines_wait = generated.code(drain_misses, drain_misses);
     slow_paths.line_moves = generated.code(line_moves, line_moves);
     if (dr_register_cache_return != nullptr) {

@@ -21,7 +21,7 @@ namespace {
 SpecialPlace place_of(const BlockScratch& block, const BlockPlan& plan, uint32_t number) {
     instr_t* instruction = plan.special[number].instruction;
     const uint64_t pc = program_pc(plan, instruction);
-    return {{pc, special_site(block.number, plan, number)},
+    return {{pc, special_site(block.number, plan, number), FramePointerAt::kInRegister},
             block.number,
             special_counts(instruction).exact ? 0 : 1 + number};
 }
@@ -38,6 +38,12 @@ instr_t* behind_of(const Emitter& emit, instr_t* instruction) {
         instrlist_meta_append(emit.block, next);
     }
     return next;
+}
+
+// The place, after its registers are taken.
+SpecialPlace with_frame_pointer(SpecialPlace place, const PlaceScratch& scratch) {
+    place.info.frame_pointer = scratch.frame_pointer();
+    return place;
 }
 
 // All repeated string instructions, so that faults in them can be handled. There is a list for each
@@ -88,8 +94,8 @@ void insert_string_count(const Emitter& emit) {
 
 void insert_string_ran(const Emitter& emit, PlaceScratch& scratch, instr_t* instruction,
                        const SpecialPlace& place) {
-    const auto* info = describe_string(instruction, place);
     const reg_id_t a = scratch.take(Role::kAddress);
+    const auto* info = describe_string(instruction, with_frame_pointer(place, scratch));
     instr_t* done = INSTR_CREATE_label(emit.drcontext);
     scratch.save_flags();
     emit_slow_path_jump(emit, slow_paths.repeated_string, info, a, done);
@@ -101,9 +107,10 @@ void insert_saved_state(const Emitter& emit, PlaceScratch& scratch, instr_t* ins
     void* dc = emit.drcontext;
     const int opcode = instr_get_opcode(instruction);
     const bool compacted = opcode == OP_xsavec32 || opcode == OP_xsavec64;
-    const auto* info = keep(SavedState{place, memory.write, compacted});
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
+    const auto* info =
+        keep(SavedState{with_frame_pointer(place, scratch), memory.write, compacted});
     insert_address_of(emit, memory.operand, a, b);
     emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(b), emit.reg(DR_REG_RAX)));
     instr_t* done = INSTR_CREATE_label(dc);
@@ -118,9 +125,10 @@ void insert_bit_test(const Emitter& emit, PlaceScratch& scratch, instr_t* instru
                      const MemoryOperand& memory, const SpecialPlace& place) {
     void* dc = emit.drcontext;
     const reg_id_t number = opnd_get_reg(bit_number(instruction));
-    const auto* info = keep(BitTest{place, bytes_of(memory.operand), memory.write});
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
+    const auto* info =
+        keep(BitTest{with_frame_pointer(place, scratch), bytes_of(memory.operand), memory.write});
     insert_address_of(emit, memory.operand, a, b);
     emit.add(INSTR_CREATE_mov_ld(dc, emit.reg(b), emit.reg(reg_to_pointer_sized(number))));
     instr_t* done = INSTR_CREATE_label(dc);

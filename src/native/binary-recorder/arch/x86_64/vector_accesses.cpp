@@ -111,8 +111,6 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     const MaskedLanes lanes =
         masked_lanes(instruction, accessed_bytes(instruction, memory.operand));
     const bool write = masked_write(instruction);
-    const auto* info = keep(MaskedShape{place, lanes, write});
-
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
     const auto insert_mask = [&] {
@@ -128,6 +126,9 @@ void insert_masked(const Emitter& emit, PlaceScratch& scratch, instr_t* instruct
     if (traffic()) {
         scratch.take(Role::kLine);
     }
+    MaskedShape shape{place, lanes, write};
+    shape.place.info.frame_pointer = scratch.frame_pointer();
+    const auto* info = keep(shape);
     scratch.save_flags();
     instr_t* crosses = INSTR_CREATE_label(dc);
     instr_t* leave = INSTR_CREATE_label(dc);
@@ -165,10 +166,11 @@ void insert_gathered(const Emitter& emit, PlaceScratch& scratch, instr_t* instru
     if (!is_vector(data)) {
         return;  // a prefetch
     }
-    const GatherShape shape = gather_shape(instruction, memory, opnd_get_reg(data), place);
+    GatherShape shape = gather_shape(instruction, memory, opnd_get_reg(data), place);
     const opnd_t op = memory.operand;
     const reg_id_t a = scratch.take(Role::kAddress);
     const reg_id_t b = scratch.take(Role::kSecond);
+    shape.place.info.frame_pointer = scratch.frame_pointer();
     load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kVector, b);
     const reg_id_t index = opnd_get_index(op);
     const opnd_t copy = opnd_create_base_disp(b, DR_REG_NULL, 0, 0, reg_get_size(index));
