@@ -154,6 +154,50 @@ def test_accesses_have_the_calls_that_led_to_them(open_file: Open, sampled: Path
     assert opened.complaints == []
 
 
+@pytest.fixture(scope="module")
+def touched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same stencil: two functions call one that touches pages first; one name is hostile."""
+    folder = tmp_path_factory.mktemp("touched")
+    pattern = seismic(600, 8)
+    pattern.phase("outside")
+    main = pattern.call("main", 300)
+    setup = pattern.call("setup", 310, main)
+    pattern.touched_in(pattern.call("init", 20, setup))
+    pattern.touched_in(pattern.call("init", 20, pattern.call("again", 320, main)), 0)
+    hostile = pattern.call(HOSTILE[0], 7, pattern.unknown_callers())
+    pattern.touched_in(hostile, 1)
+    path = folder / "touched.html"
+    render(draft(write_pattern(pattern, folder / "touched.numascape")), path)
+    return path
+
+
+def test_first_touches_have_the_calls_that_led_to_them(open_file: Open, touched: Path) -> None:
+    opened = open_file(touched)
+    page = opened.page
+    panel = page.locator(".call-paths")
+    assert panel.get_by_role("heading").first.inner_text() == "Call paths of allocations"
+    panel.get_by_label("touching calls").check(force=True)
+    assert panel.get_by_role("heading").first.inner_text() == "Call paths of first touches"
+    names = panel.locator(".flame-frame").all_inner_texts()
+    assert {"main (seismic.c)", "setup (seismic.c)", "again (seismic.c)", "unknown callers"} <= {
+        *names
+    }
+    assert names.count("init (seismic.c)") == 2
+    again = panel.locator(".flame-frame", has_text="again (seismic.c)")
+    again.click()
+    told = panel.locator(".flame-told")
+    pages = seismic(600, 8).structures[0]["pages"]
+    assert f"({pages} first touches)" in told.inner_text().replace("\u202f", "")
+    assert panel.locator(".frame-structure.flame-frame").all_inner_texts() == ["grid->vx"]
+    lines = saved_numbers(page, "Save: Call paths of first touches")
+    assert lines[0] == "path,kind,first_touches"
+    panel.get_by_label("chosen structure").check(force=True)
+    assert len(set(panel.locator(".frame-structure.flame-frame").all_inner_texts())) == 1
+    assert violations(page) == []
+    assert page.evaluate("window.pwned") is None
+    assert opened.complaints == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_sampled_calls_can_be_read_in_each_theme(
     open_file: Open, sampled: Path, theme: str

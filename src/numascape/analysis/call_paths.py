@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls that led to sampled accesses, as text and as sums."""
+"""The calls that led to sampled accesses and to first touches, as text and as sums."""
 
 from __future__ import annotations
 
@@ -36,6 +36,15 @@ def calls_to(trace: Trace, paths: Iterable[int]) -> list[list[int]]:
             at = callers[at]
         found.append(calls[::-1])
     return found
+
+
+def touches_by_path(trace: Trace, chosen: pl.Expr) -> pl.DataFrame:
+    """path, pages: the first touches of the chosen rows, most first; none if paths are unknown."""
+    touched = trace.first_touch
+    if "path" not in touched.columns:
+        return pl.DataFrame(schema={"path": pl.UInt32, "pages": pl.UInt32})
+    pages = touched.filter(chosen).group_by("path").agg(pages=pl.len())
+    return pages.sort("pages", "path", descending=[True, False])
 
 
 def accesses_by_path(trace: Trace, chosen: pl.Expr) -> pl.DataFrame:

@@ -8,7 +8,12 @@ from rich.console import Console
 from rich.text import Text
 
 from numascape import terminal
-from numascape.analysis.call_paths import accesses_by_path, calls_to, texts_of_calls
+from numascape.analysis.call_paths import (
+    accesses_by_path,
+    calls_to,
+    texts_of_calls,
+    touches_by_path,
+)
 from numascape.analysis.line_transfers import between_places, between_threads
 from numascape.console.overview import local_shares, print_strip_legend
 from numascape.console.strips import strip_lines, strip_of, users_of
@@ -52,10 +57,10 @@ def print_structure(console: Console, trace: Trace, structure: int, *, every: bo
         console.print(f"{share} of its accesses are local, as far as nodes are known.")
     _print_strip(console, trace, structure)
     parts = (
-        *(_print_threads, _print_first_touch, _print_lines, _print_paths),
+        *(_print_threads, _print_first_touch, _print_touching_paths, _print_lines, _print_paths),
         *(_print_transfers, _print_sides, _print_phases),
     )
-    for print_part in parts if seen else (_print_first_touch,):
+    for print_part in parts if seen else (_print_first_touch, _print_touching_paths):
         print_part(console, trace, chosen, _ROWS if not every else 1 << 30)
 
 
@@ -164,23 +169,35 @@ def _print_lines(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> 
     _print(console, headings, rows, headings[:1], by_line.height, "more lines")
 
 
+def _print_touching_paths(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
+    headings = ("First-touching code", "Called by", "Pages", "Share")
+    _print_by_path(console, trace, touches_by_path(trace, chosen), headings, most)
+
+
 def _print_paths(console: Console, trace: Trace, chosen: pl.Expr, most: int) -> None:
-    by_path = accesses_by_path(trace, chosen)
+    headings = ("Sampled code", "Called by", "Samples", "Share")
+    _print_by_path(console, trace, accesses_by_path(trace, chosen), headings, most)
+
+
+def _print_by_path(
+    console: Console, trace: Trace, by_path: pl.DataFrame, headings: tuple[str, ...], most: int
+) -> None:
+    """Print the rows (path, number), if there are any."""
     if by_path.is_empty():
         return
+    number = by_path.columns[1]
     texts = texts_of_calls(trace)
     columns = trace.call_paths.select("file", "line", "function")
     files, lines, functions = (column.to_list() for column in columns)
-    total = int(by_path["accesses"].sum())
+    total = int(by_path[number].sum())
     shown = by_path.head(most)
     rows = []
-    for path, accesses in zip(calls_to(trace, shown["path"]), shown["accesses"], strict=True):
+    for path, many in zip(calls_to(trace, shown["path"]), shown[number], strict=True):
         *callers, innermost = (
             place(files[call], lines[call], functions[call]) or name(texts[call]) for call in path
         )
         called = ", ".join(reversed(callers[-_CALLERS:])) + (", ..." if callers[_CALLERS:] else "")
-        rows.append([innermost, called, count_text(accesses), part_text(accesses, total)])
-    headings = ("Sampled code", "Called by", "Samples", "Share")
+        rows.append([innermost, called, count_text(many), part_text(many, total)])
     _print(console, headings, rows, headings[:2], by_path.height, "more call paths")
 
 

@@ -22,7 +22,7 @@ def speedscope_profile(trace: Trace) -> dict[str, object]:
 
     A stack is the call stack of an allocation, outermost function first, and then the structure.
     Structures without a call stack are below their kind, such as "global". If the trace has the
-    call paths of sampled accesses, there is a profile over these, too.
+    call paths of sampled accesses, or of first touches, there are profiles over these, too.
     """
     frames: dict[str, int] = {}
     stacks = {
@@ -43,8 +43,11 @@ def speedscope_profile(trace: Trace) -> dict[str, object]:
         for title, weights in _weights(trace).items()
         if weights.height
     ]
-    if not trace.path_accesses.is_empty():
-        profiles.append(_profile_of_paths(trace, frames))
+    profiles += [
+        _profile_of_paths(trace, title, rows, frames)
+        for title, rows in _weights_of_paths(trace).items()
+        if rows.height
+    ]
     return {
         "$schema": _SCHEMA,
         "exporter": f"numascape {installed_version()}",
@@ -72,24 +75,38 @@ def _weights(trace: Trace) -> dict[str, pl.DataFrame]:
     }
 
 
-def _profile_of_paths(trace: Trace, frames: dict[str, int]) -> dict[str, object]:
-    """Sampled accesses by the calls that led to them, and then the structure; adds to `frames`."""
+def _weights_of_paths(trace: Trace) -> dict[str, pl.DataFrame]:
+    """Columns path, structure and weight of each profile over call paths."""
+    keys = ["path", "structure"]
+    rows = {
+        "sampled accesses, by the calls that led to them": trace.path_accesses.select(
+            *keys, weight=pl.col("reads") + pl.col("writes")
+        )
+    }
+    if "path" in trace.first_touch.columns:
+        touched = trace.first_touch.select(*keys, weight=pl.lit(1, pl.UInt64))
+        rows["pages touched, by the calls that led to the first touch"] = touched
+    return {
+        title: frame.group_by(keys).agg(pl.sum("weight")).sort(keys)
+        for title, frame in rows.items()
+    }
+
+
+def _profile_of_paths(
+    trace: Trace, title: str, sums: pl.DataFrame, frames: dict[str, int]
+) -> dict[str, object]:
+    """The weights by the calls of the path, and then the structure; adds to `frames`."""
 
     def number(name: str) -> int:
         return frames.setdefault(printable(name), len(frames))
 
     calls = [number(text) for text in texts_of_calls(trace)]
     structures = trace.structures["name"]
-    sums = (
-        trace.path_accesses.group_by("path", "structure")
-        .agg(weight=(pl.col("reads") + pl.col("writes")).sum())
-        .sort("path", "structure")
-    )
     stacks = [
         [*(calls[call] for call in path), number(structures[structure])]
         for path, structure in zip(calls_to(trace, sums["path"]), sums["structure"], strict=True)
     ]
-    return _sampled("sampled accesses, by the calls that led to them", stacks, sums["weight"])
+    return _sampled(title, stacks, sums["weight"])
 
 
 def _profile(title: str, weights: pl.DataFrame, stacks: dict[int, list[int]]) -> dict[str, object]:

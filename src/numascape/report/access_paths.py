@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples by the calls that led to them."""
+"""Samples and first touches by the calls that led to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_CALLER = -1
 
 @dataclass(frozen=True)
 class MeasuredPaths:
-    """The paths as the page shows them, and the samples of the trace.
+    """The paths as the page shows them, and the samples, or first touches, of the trace.
 
     `samples` has structure, instance, page, thread, reads, writes, and `row`: the row of `shown`.
     `places` are the files and lines of the calls, those of the most used paths first.
@@ -38,13 +38,14 @@ class MeasuredPaths:
     places: tuple[tuple[str, int], ...]
 
 
-def measure_paths(trace: Trace, position: pl.Series, phase: pl.Series) -> MeasuredPaths | None:
-    """The samples by structure, phase and call path; None if the trace has none.
+def measure_paths(
+    trace: Trace, samples: pl.DataFrame, position: pl.Series, phase: pl.Series
+) -> MeasuredPaths | None:
+    """`samples` by structure, phase and call path; None if there are none.
 
-    `position` is the position of each structure among the shown ones, or null; `phase` are the
-    positions of the phases of the rows of the table.
+    They are the trace's path_accesses, or touches_with_paths. `position` is the position of each
+    structure among the shown ones, or null; `phase` are the positions of the phases of the rows.
     """
-    samples = trace.path_accesses
     if samples.is_empty():
         return None
     samples = samples.with_columns(
@@ -73,6 +74,15 @@ def measure_paths(trace: Trace, position: pl.Series, phase: pl.Series) -> Measur
         samples.join(rows.select(*_KEYS, "row"), on=_KEYS).drop("position", "phase", "path"),
         _places(calls, rows["path"]),
     )
+
+
+def touches_with_paths(trace: Trace) -> pl.DataFrame:
+    """The first touches as rows of path_accesses with one write each; none without paths."""
+    columns = trace.path_accesses.columns
+    if "path" not in trace.first_touch.columns:
+        return trace.path_accesses.clear()
+    counts = {"reads": pl.lit(0, dtype=pl.UInt64), "writes": pl.lit(1, dtype=pl.UInt64)}
+    return trace.first_touch.with_columns(**counts).select(columns)
 
 
 def remote_by_path(trace: Trace, paths: MeasuredPaths | None) -> Column:

@@ -19,7 +19,7 @@ from numascape.findings import examine, findings_of
 from numascape.findings.reading import reading_of
 from numascape.findings.verdict import verdict
 from numascape.machine.description import Machine
-from numascape.report.access_paths import MeasuredPaths, measure_paths
+from numascape.report.access_paths import MeasuredPaths, measure_paths, touches_with_paths
 from numascape.report.data import (
     AccessPaths,
     FindingCard,
@@ -95,6 +95,7 @@ class Draft:
     machine: dict[str, Any]
     memory_lines: MemoryLines | None = None
     access_paths: AccessPaths | None = None
+    touch_paths: AccessPaths | None = None
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
     elsewhere: tuple[OnMachine, ...] = ()
@@ -146,7 +147,7 @@ def draft(
     several = len(phases.phases) > 1
     loop, loops = _loops(places, files)
     used_at = lay_out_lines(lines, places, len(shown))
-    paths = measure_paths(trace, position, phases.positions(trace.path_accesses["phase"]))
+    paths, touch_paths = _paths(trace, position, phases)
     everywhere = _Measured(
         recorded, files, facts, by_phase, position, shown, len(phases.phases), paths
     )
@@ -179,17 +180,30 @@ def draft(
             by_phase, trace.threads.height, len(phases.phases), here.line_traffic
         ),
         access_paths=paths.shown if paths else None,
+        touch_paths=touch_paths.shown if touch_paths else None,
         loops=loops,
-        sources=_sources(files, [*ranked_lines(lines, places), *(paths.places if paths else ())]),
+        sources=_sources(files, ranked_lines(lines, places), paths, touch_paths),
         elsewhere=tuple(elsewhere),
         limits=limits,
         again=lambda other: draft(trace, files, other, others),
     )
 
 
+def _paths(
+    trace: Trace, position: pl.Series, phases: ShownPhases
+) -> tuple[MeasuredPaths | None, MeasuredPaths | None]:
+    """The call paths of samples, and those of first touches."""
+    samples, touches = (
+        measure_paths(trace, rows, position, phases.positions(rows["phase"]))
+        for rows in (trace.path_accesses, touches_with_paths(trace))
+    )
+    return samples, touches
+
+
 def _sources(
-    files: SourceFiles | None, ranked: list[tuple[str, int]]
+    files: SourceFiles | None, ranked: list[tuple[str, int]], *paths: MeasuredPaths | None
 ) -> tuple[SourceWindow, ...] | None:
+    ranked = [*ranked, *(place for known in paths if known for place in known.places)]
     return None if files is None else source_windows(ranked, files)
 
 

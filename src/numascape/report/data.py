@@ -193,7 +193,7 @@ class Places:
 
 @dataclass(frozen=True)
 class AccessPaths:
-    """Sampled accesses by the calls that led to them.
+    """Sampled accesses by the calls that led to them. First touches are one access each.
 
     The calls are a tree: ``caller`` is the index of the calling function, which is smaller, or -1.
     ``function`` is empty if the function is unknown; ``module`` is the file name of its executable
@@ -262,6 +262,8 @@ class Report:
     """None if the run was recorded without a model of the caches."""
     access_paths: AccessPaths | None = None
     """None if the callers of sampled accesses are unknown."""
+    touch_paths: AccessPaths | None = None
+    """First touches as accesses; None if their callers are unknown."""
     loops: tuple[Loop, ...] = ()
     sources: tuple[SourceWindow, ...] | None = None
     """None if the report was requested without source text."""

@@ -84,6 +84,8 @@ def _pack(report: Report) -> bytes:
         text["memory_lines"] = planes.table(report.memory_lines)
     if report.access_paths is not None:
         text["access_paths"] = planes.table(report.access_paths)
+    if report.touch_paths is not None:
+        text["touch_paths"] = planes.table(report.touch_paths)
     if report.sources is not None:
         text["sources"] = [dataclasses.asdict(window) for window in report.sources]
     return planes.block(text)

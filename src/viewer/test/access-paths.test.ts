@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
 import type { Report } from "../src/data/report";
-import { accessPaths, knowsAccessPaths } from "../src/model/access-paths";
+import { accessPaths, knownCallers } from "../src/model/access-paths";
+import type { PathMeasure } from "../src/model/call-paths";
 
 /** main calls f in two lines; f is also called by unknown callers; a library has no names. */
 const REPORT = {
@@ -19,9 +20,20 @@ const REPORT = {
     path: [1, 3, 5, 6],
     accesses: [50, 10, 5, 2],
   },
+  touch_paths: {
+    function: ["main", "init"],
+    file: ["/x/a.c", "/x/a.c"],
+    line: [9, 2],
+    module: ["solver", "solver"],
+    caller: [-1, 0],
+    position: [1, 0],
+    phase: [0, 1],
+    path: [1, 1],
+    accesses: [30, 4],
+  },
 } as unknown as Report;
 
-function shown(report: Report, phases: number[], measure: "accesses" | "remote", only = -1) {
+function shown(report: Report, phases: number[], measure: PathMeasure, only = -1) {
   return accessPaths(report, phases, measure, only).map(
     ({ name, kind, value, depth }) => `${"  ".repeat(depth)}${name} [${kind}] ${value}`,
   );
@@ -60,10 +72,25 @@ describe("call paths of accesses", () => {
     expect([main.file, main.line]).toEqual(["/x/a.c", 3]);
   });
 
+  it("of first touches lead to the pages of each structure", () => {
+    expect(shown(REPORT, [0, 1], "touches")).toEqual([
+      "solver [run] 34",
+      "  main (a.c) [call] 34",
+      "    init (a.c) [call] 34",
+      "      line 2 [place] 34",
+      "        b [structure] 30",
+      "        a [structure] 4",
+    ]);
+    expect(shown(REPORT, [1], "touches", 0)[0]).toBe("solver [run] 4");
+    expect(shown(REPORT, [0], "touches", 0)[0]).toBe("solver [run] 0");
+  });
+
   it("are known only if the report has them", () => {
-    expect(knowsAccessPaths(REPORT)).toBe(true);
-    expect(knowsAccessPaths({ ...REPORT, access_paths: undefined } as unknown as Report)).toBe(
-      false,
-    );
+    const known = { ...REPORT, traffic: { ...REPORT.traffic, nodes: [0, 1] } };
+    expect(knownCallers(known)).toEqual(["accesses", "remote", "touches"]);
+    const { access_paths: accesses, touch_paths: touches, ...without } = known;
+    expect(knownCallers({ ...without, touch_paths: touches! })).toEqual(["touches"]);
+    expect(knownCallers({ ...without, access_paths: accesses! })).toEqual(["accesses", "remote"]);
+    expect(knownCallers(without)).toEqual([]);
   });
 });

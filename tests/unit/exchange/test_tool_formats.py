@@ -68,6 +68,27 @@ def test_speedscope_weighs_stacks_by_accesses(export: Export, tables: Tables) ->
     assert called["weights"] == [12, 8, 3]
 
 
+def test_speedscope_has_the_calls_that_led_to_first_touches(
+    export: Export, trace_folder: Path, tables: Tables
+) -> None:
+    paths = pl.Series([1, 1, 0], dtype=pl.UInt32)
+    touched = tables["first_touch"].with_columns(path=paths)
+    info = Trace.read(trace_folder).info
+    write_trace(trace_folder, {**tables, "first_touch": touched}, info)
+    document: dict[str, Any] = json.loads(export("speedscope").read_text())
+    frames = [frame["name"] for frame in document["shared"]["frames"]]
+    by_calls = document["profiles"][-1]
+    assert by_calls["name"] == "pages touched, by the calls that led to the first touch"
+    names = tables["structures"]["name"].to_list()
+    expected: dict[tuple[str, ...], int] = {}
+    for structure, path in touched.select("structure", "path").iter_rows():
+        calls = ["main (sum.c:20)", "fill (sum.c:12)"][: path + 1]
+        stack = (*calls, names[structure])
+        expected[stack] = expected.get(stack, 0) + 1
+    stacks = [tuple(frames[i] for i in sample) for sample in by_calls["samples"]]
+    assert dict(zip(stacks, by_calls["weights"], strict=True)) == expected
+
+
 def test_chrome_has_threads_phases_and_first_touches(export: Export) -> None:
     events = json.loads(export("chrome").read_text())["traceEvents"]
     threads = [event for event in events if event.get("cat") == "thread"]

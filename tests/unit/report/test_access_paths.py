@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call paths of samples in a report: their sums, their remote part, and what is left out."""
+"""The call paths of samples and first touches in a report: sums, remote part, what is left out."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from numascape.machine import open_machine
@@ -84,3 +85,27 @@ def test_a_trace_without_paths_has_none(tmp_path: Path) -> None:
     report = from_trace(write_pattern(seismic(600, 8), tmp_path / "none.numascape"))
     assert report.access_paths is None
     assert report.traffic.path_remote.tolist() == []
+    assert report.touch_paths is None
+
+
+def test_first_touches_have_paths_of_their_own(pattern: Pattern, tmp_path: Path) -> None:
+    """Those of one structure are in `fill`, all others in `main`."""
+    main = pattern.call("main", 20)
+    fill = pattern.call("fill", 21, main)
+    pattern.touched_in(main)
+    pattern.touched_in(fill, 1)
+    report = from_trace(opened(pattern, tmp_path))
+    paths = report.touch_paths
+    assert paths is not None
+    assert set(paths.function) == {"main", "fill"}
+    names = [structure["name"] for structure in pattern.structures]
+    touched = pl.concat(pattern.first_touch).group_by("structure").len()
+    found = {
+        (report.structures[position].name, paths.function[path]): int(count)
+        for position, path, count in zip(paths.position, paths.path, paths.accesses, strict=True)
+    }
+    assert found == {
+        (names[structure], "fill" if structure == 1 else "main"): count
+        for structure, count in touched.iter_rows()
+    }
+    assert shown(report) != {}

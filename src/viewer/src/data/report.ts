@@ -136,7 +136,7 @@ export interface Lines {
   estimated: Column;
 }
 
-/** Sampled accesses by the calls that led to them. The calls are a tree. */
+/** Sampled accesses, or first touches, by the calls that led to them. The calls are a tree. */
 export interface AccessPaths {
   /** Empty if the function is unknown; then there may be a `module`. */
   function: string[];
@@ -150,6 +150,7 @@ export interface AccessPaths {
   position: Column;
   phase: Column;
   path: Column;
+  /** Samples, or pages. */
   accesses: Column;
 }
 
@@ -319,6 +320,8 @@ export interface Report {
   memory_lines?: MemoryLines;
   /** Absent if the callers of accesses are unknown. */
   access_paths?: AccessPaths;
+  /** First touches in place of accesses; absent if their callers are unknown. */
+  touch_paths?: AccessPaths;
   machine: Machine;
   loops: Loop[];
   /** Absent if the report was made without source text. */

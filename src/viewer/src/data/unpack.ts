@@ -23,7 +23,7 @@ const COMPARISON = { format: "numascape-comparison", version: 1, tables: [] };
 /** The parts of a report with columns. */
 const TABLES = [
   ...["columns", "cells", "first_touches", "spans", "sharing", "traffic", "lines"],
-  ...["memory_lines", "access_paths"],
+  ...["memory_lines", "access_paths", "touch_paths"],
 ];
 
 interface Stored {

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampled accesses by the calls that led to them, as the frames of a flame graph.
+// Sampled accesses and first touches by the calls that led to them, as the frames of a flame graph.
 //
 // A path is the calling functions, the outermost first, the source line of the access, and the
 // structure. A function that calls another one in several lines is one frame.
 
 import type { AccessPaths, Report } from "../data/report";
+import { pathMeasures } from "./call-paths";
 import type { PathMeasure } from "./call-paths";
 import * as show from "./format";
 import { branch, child, flattened } from "./flame";
 import type { Branch, Frame } from "./flame";
 
-/** Whether the callers of accesses are known. */
-export function knowsAccessPaths({ access_paths: paths }: Report): boolean {
-  return (paths?.accesses.length ?? 0) > 0;
+/** The measures of which the callers are known, among those that the run has. */
+export function knownCallers(report: Report): PathMeasure[] {
+  return pathMeasures(report).filter((one) => (pathsOf(report, one)?.accesses.length ?? 0) > 0);
+}
+
+function pathsOf({ access_paths: accesses, touch_paths: touches }: Report, measure: PathMeasure) {
+  return measure === "touches" ? touches : accesses;
 }
 
 /** The frames, each after its parent; `only` is the position of a structure, or -1 for all. */
@@ -23,8 +28,8 @@ export function accessPaths(
   only = -1,
 ): Frame[] {
   const root = branch(show.fileName(report.run.program) || "the run", "run");
-  const { access_paths: paths, traffic } = report;
-  const values = { accesses: paths?.accesses, remote: traffic.path_remote, touches: [] }[measure];
+  const paths = pathsOf(report, measure);
+  const values = measure === "remote" ? report.traffic.path_remote : paths?.accesses;
   const chosen = new Set(phases);
   paths?.path.forEach((path, i) => {
     const value = values?.[i] ?? 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo, useState } from "preact/hooks";
 import type { Report } from "../../data/report";
-import { accessPaths, knowsAccessPaths } from "../../model/access-paths";
+import { accessPaths, knownCallers } from "../../model/access-paths";
 import { callPaths, pathMeasures } from "../../model/call-paths";
 import type { PathMeasure } from "../../model/call-paths";
 import { codePaths, knowsCode } from "../../model/code-paths";
@@ -30,11 +30,12 @@ type Of = (typeof OF)[number][0];
 
 /**
  * The code of the frames: the calls that allocated memory, the functions that use it, or the calls
- * that led to these functions.
+ * that led to these functions, which use it or touch it first.
  */
-type Code = "allocates" | "uses" | "calls";
+type Code = "allocates" | "uses" | "calls" | "touches";
 const CODES: Record<Code, { choice: string; title: string; frames: typeof callPaths }> = {
   calls: { choice: "accessing calls", title: "Call paths of accesses", frames: accessPaths },
+  touches: { choice: "touching calls", title: "Call paths of first touches", frames: accessPaths },
   allocates: { choice: "allocating calls", title: "Call paths of allocations", frames: callPaths },
   uses: { choice: "accessing functions", title: "Functions that access memory", frames: codePaths },
 };
@@ -44,10 +45,12 @@ export function CallPathsPanel(props: Props) {
   const { report } = props;
   const known = useMemo(() => {
     const found: Code[] = [];
-    if (knowsAccessPaths(report)) found.push("calls");
+    const callers = knownCallers(report);
+    if (callers.includes("accesses")) found.push("calls");
     if (report.structures.some(({ call_stack: stack }) => stack.length > 0))
       found.push("allocates");
     if (knowsCode(report)) found.push("uses");
+    if (callers.includes("touches")) found.push("touches");
     return found;
   }, [report]);
   return known.length > 0 ? <Panel {...props} known={known} /> : null;
@@ -57,7 +60,7 @@ function Panel({ report, phases, selected, onSelect, known }: Props & { known: C
   const [wanted, setWanted] = useState<PathMeasure>("accesses");
   const [wantedCode, setCode] = useState<Code>(known[0]!);
   const code = known.includes(wantedCode) ? wantedCode : known[0]!;
-  const measures = pathMeasures(report).filter((one) => code !== "calls" || one !== "touches");
+  const measures = pathMeasures(report).filter((one) => isMeasureOf(code, one));
   const measure = measures.includes(wanted) ? wanted : measures[0]!;
   const [of, setOf] = useState<Of>("run");
   const [search, setSearch] = useState("");
@@ -114,6 +117,12 @@ function Panel({ report, phases, selected, onSelect, known }: Props & { known: C
   );
 }
 
+/** Whether the width of this code's frames can be the measure. */
+function isMeasureOf(code: Code, measure: PathMeasure): boolean {
+  if (code === "calls") return measure !== "touches";
+  return code !== "touches" || measure === "touches";
+}
+
 interface SearchProps {
   text: string;
   onSearch: (text: string) => void;
@@ -162,6 +171,7 @@ function Kinds({ code, measure }: { code: Code; measure: PathMeasure }) {
 
 function Aid({ code }: { code: Code }) {
   if (code === "calls") return <CallsAid />;
+  if (code === "touches") return <TouchesAid />;
   return code === "uses" ? (
     <ReadingAid
       read={
@@ -211,6 +221,26 @@ function CallsAid() {
         <p>
           One call path makes most remote accesses: look at how this path divides its work among
           threads. Other paths to the same function may need no change.
+        </p>
+      }
+    />
+  );
+}
+
+function TouchesAid() {
+  return (
+    <ReadingAid
+      read={
+        <p>
+          From top to bottom: the calls that led to the first touch of a page, the line that touches
+          it, and the <Term of="structure">structure</Term>. The width is the number of pages.
+          Functions that the compiler inlined count as calls.
+        </p>
+      }
+      act={
+        <p>
+          One call path touches pages that other threads use: let these threads initialise the pages
+          on this path. Other paths to the same function may need no change.
         </p>
       }
     />
