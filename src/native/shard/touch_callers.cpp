@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "touch_callers.h"
 
-#include "call_instructions.h"
-#include "os.h"
 
 namespace numascape {
 namespace {
@@ -50,28 +48,6 @@ bool is_same(const LastCallers& last, const CallFrame& innermost, uint32_t code_
 
 }  // namespace
 
-bool TouchCallers::is_return_address(uint64_t address) const {
-    uint64_t before = 0;
-    return code_.contains(address - 1) &&
-           os::read_memory(address - sizeof before, &before, sizeof before) == sizeof before &&
-           ends_call(before);
-}
-
-template <typename Words>
-Step TouchCallers::step(const CallFrameRule& rule, CallFrame& frame, const Words& words) const {
-    if (rule.frame_address != FrameAddress::kUnknown) {
-        return step_to_caller(rule, frame, words);
-    }
-    for (const CallFrameRule& guess : {kAtFunctionStart, kByFramePointer}) {
-        CallFrame caller = frame;
-        if (step_to_caller(guess, caller, words) == Step::kCaller && is_return_address(caller.pc)) {
-            frame = caller;
-            return Step::kCaller;
-        }
-    }
-    return Step::kUnknown;
-}
-
 template <typename Words>
 void TouchCallers::walk(CallFrame frame, const Words& words, Walk& found) {
     for (uint32_t steps = 0; steps < kMaxSteps; ++steps) {
@@ -89,7 +65,7 @@ void TouchCallers::walk(CallFrame frame, const Words& words, Walk& found) {
             }
         }
         const Step step = found.frames < found.wanted
-                              ? this->step(code_.rule_of_call(frame.pc), frame, words)
+                              ? step_to_caller(code_.rule_of_call(frame.pc), frame, words)
                               : Step::kUnknown;
         if (step != Step::kCaller) {
             found.complete = step == Step::kOutermost;
@@ -142,7 +118,7 @@ uint64_t TouchCallers::of_code(ThreadRecorder& recorder, CallFrame frame,
         return 0;
     }
     const StackWords stack(recorder, frame.stack_pointer, hijacked);
-    const Step step = this->step(code_.rule_at(frame.pc), frame, stack);
+    const Step step = step_to_caller(code_.rule_at(frame.pc), frame, stack);
     if (step == Step::kCaller) {
         return of_stack(recorder, frame, stack);
     }

@@ -8,8 +8,9 @@
 // last touch are then still the same, and so are the callers. Comparing them is much faster than
 // finding the callers again.
 //
-// Where call frame information ends, as in generated code, the return address is looked for at the
-// stack pointer and at the frame pointer. If there is none, the outer callers are unknown.
+// Where call frame information ends, as in generated code, the outer callers are unknown. A guess
+// from the words of the stack would often be wrong: generated code leaves old return addresses
+// there.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +55,6 @@ class TouchCallers {
     };
     static constexpr uint64_t kSeed = 0x746f75636865721;
 
-    template <typename Words>
-    Step step(const CallFrameRule& rule, CallFrame& frame, const Words& words) const;
-    bool is_return_address(uint64_t address) const;
     uint64_t of_stack(ThreadRecorder& recorder, const CallFrame& innermost,
                       const StackWords& stack);
     template <typename Words>
