@@ -121,6 +121,7 @@ PICTURES = (
         part=".call-paths",
         choice="accessing functions",
     ),
+    Picture("touching-calls", SERIAL, part=".call-paths", choice="touching calls"),
     Picture(
         "sampled-calls",
         ("seismic", "-n", "160", "-s", "20", "-t", "16", "serial"),
