@@ -36,6 +36,7 @@ for line in sys.stdin:
 PYTHON_RECORDS = (25, 26)  # RecordType::kPythonFrames, kPythonCode
 WORK_RECORD = 36  # RecordType::kWork
 BURST_GROUPS_AT = 68  # ShardHeader::burst_groups
+BURST_LEVELS_AT = 1160  # ShardHeader::burst_levels
 
 
 def recorded(
@@ -174,6 +175,10 @@ def test_forged_bursts(tmp_path: Path) -> None:
         data = bytearray(content)
         data[BURST_GROUPS_AT : BURST_GROUPS_AT + 4] = groups.to_bytes(4, "little")
         forged[f"groups{groups}"] = data
+    for levels in (0, 2, 0xFFFFFFFF):
+        data = bytearray(content)
+        data[BURST_LEVELS_AT : BURST_LEVELS_AT + 4] = levels.to_bytes(4, "little")
+        forged[f"levels{levels}"] = data
     for counted in (0, 1, 0xFFFFFFFFFFFFFFFF):
         data = bytearray(content)
         for at in work:

@@ -14,11 +14,12 @@ from integration.attaching import Attach, end, is_free, running
 from integration.conftest import Recording
 from integration.loaded_command import run_loaded
 from numascape.findings import Kind, find
-from numascape.trace.counting import estimate_errors, run_error
+from numascape.trace.counting import counted_share, estimate_errors, run_error
 from numascape.trace.format import BURST_GROUPS
 
 PART, PLACES, DOUBLES_PER_PAGE = 1 << 14, 1 << 16, 512
 ROUNDS = 300
+LONG_ROUNDS = 5 * ROUNDS
 ITEMS = 1 << 12
 THREADS = 3
 # The stated error has a confidence of 95 %. An estimate is this many times as far away from the
@@ -147,6 +148,38 @@ def test_a_killed_process_is_estimated_by_the_wanted_share(record: Any) -> None:
     assert found == pytest.approx(exact, rel=0.5)
 
 
+def test_a_share_that_changes_gives_the_same_estimates(record: Any) -> None:
+    recording = record("bursts", THREADS, LONG_ROUNDS, sample="auto", cost=2.0)
+    assert recording.status == 7
+    longer = LONG_ROUNDS // ROUNDS
+    check(recording, "items", {t: longer * n for t, n in exact_items(1).items()})
+    check(recording, "table", {t: longer * n for t, n in exact_table(1).items()})
+    work = recording.trace.info.recorder.counted_work
+    assert work is not None
+    # Different shares were in force: the mean of the weights is above that of one share.
+    assert work.weight > 1.01 / work.share
+    assert recording.trace.info.times.estimated_native_cpu_s > 0
+
+
+def test_a_lower_cost_counts_a_smaller_share(record: Any) -> None:
+    low, high = (
+        record("bursts", THREADS, LONG_ROUNDS, sample="auto", cost=cost).trace
+        for cost in (1.01, 20.0)
+    )
+    assert low.info.recorder.options["cost"] == 1.01
+    assert counted_share(low) < counted_share(high) / 2
+
+
+def test_a_child_has_levels_of_its_own(record: Any) -> None:
+    recording = record("bursts", 1, LONG_ROUNDS, "fork", sample="auto", cost=3.0)
+    assert recording.status == 7
+    names = recording.trace.structures.filter(pl.col("name") == "items")
+    found = estimate_errors(recording.trace, ["structure"])
+    for (number,) in names.select("structure").iter_rows():
+        _, accesses, error = found.filter(pl.col("structure") == number).row(0)
+        assert abs(accesses - 2 * LONG_ROUNDS * PART) <= FAR * error
+
+
 def test_findings_state_the_error(record: Any) -> None:
     recording = record("bursts", THREADS, ROUNDS, sample=0.05)
     findings = [one for one in find(recording.trace) if one.structure is not None]
@@ -177,6 +210,14 @@ def test_a_running_process_has_no_first_touches(programs: Path, attach: Attach) 
         (["--sample", "nan"], "a share of nan of the work cannot be counted: use 0.0001 to 0.5"),
         (["--sample", "0.1", "--traffic"], "--sample and --traffic cannot be used together"),
         (["--sample", "0.1", "--recorder", "faults"], "the faults recorder cannot count a share"),
+        (["--sample", "much"], "--sample much: give a share of the work, or auto"),
+        (["--sample", "0.1", "--cost", "1.2"], "--cost needs --sample auto: only it holds a cost"),
+        (["--cost", "1.2"], "--cost needs --sample auto: only it holds a cost"),
+        (
+            ["--sample", "auto", "--cost", "0.9"],
+            "a cost of 0.9 times the CPU time cannot be held: use 1.01 to 100",
+        ),
+        (["--sample", "auto", "--traffic"], "--sample and --traffic cannot be used together"),
     ],
 )
 def test_what_cannot_be_recorded_is_said(options: list[str], message: str, tmp_path: Any) -> None:

@@ -2,6 +2,7 @@
 #include "bursts.h"
 
 #include "block_heads.h"
+#include "burst_cost.h"
 #include "os.h"
 #include "recorder.h"
 
@@ -23,6 +24,13 @@ uint64_t random_offset(BurstState& state) {
     return next_random(state.random) % (state.gap_units + 1);
 }
 
+// The gaps of a level of the share; see ShardHeader::burst_levels.
+void choose_gap(BurstState& state) {
+    const uint64_t periods = uint64_t{2} << state.level;
+    state.gap_units = holds_cost() ? state.burst_units * (periods - 1)
+                                   : options.gap_units * (state.burst_units / options.burst_units);
+}
+
 // The first bursts are short, so that short runs have enough of them. If a burst takes little time,
 // it costs about as much to begin and end it, so the next ones are longer. A unit takes 10 ns to
 // 1 us, depending on the program.
@@ -33,9 +41,45 @@ void lengthen_short_bursts(BurstState& state) {
     if (++state.equal_bursts % kBurstGroups == 0 && state.burst_units < kMostUnits &&
         os::ticks() - state.began < kShortTicks) {
         state.burst_units *= 2;
-        state.gap_units *= 2;
         state.equal_bursts = 0;
     }
+}
+
+// A share is in force for whole periods, so that each unit of a period has the same chance; and
+// until each group has equally many of its bursts.
+void choose_level(ThreadRecorder& recorder) {
+    BurstState& state = recorder.bursts;
+    state.rest_level = state.level;
+    if (!holds_cost() || state.work[state.level].bursts % kBurstGroups != 0) {
+        return;
+    }
+    const uint32_t level = affordable_level();
+    if (level != state.level && shard.has_room_for_level(recorder, level)) {
+        state.level = level;
+    }
+}
+
+void begin_burst(ThreadRecorder& recorder) {
+    BurstState& state = recorder.bursts;
+    BurstWork& work = state.work[state.level];
+    cost_burst_begins(state);
+    shard.choose_group(recorder, state.level, static_cast<uint32_t>(work.bursts % kBurstGroups));
+    ++work.bursts;
+    work.burst_units = state.burst_units;
+    state.length = state.first_length != 0 ? state.first_length : state.burst_units;
+    state.first_length = 0;
+    state.began = os::ticks();
+}
+
+void end_burst(ThreadRecorder& recorder) {
+    BurstState& state = recorder.bursts;
+    stop_sampling(recorder);
+    state.rest = state.gap_units - state.offset;
+    lengthen_short_bursts(state);
+    choose_level(recorder);
+    choose_gap(state);
+    state.offset = random_offset(state);
+    state.length = state.rest + state.offset;
 }
 
 void set_units_left(uint64_t units) {
@@ -47,6 +91,7 @@ void block_placed(app_pc pc, byte* start, uint bytes) {
     if (recorder == nullptr || detached) {
         return;
     }
+    cost_block_built(recorder->bursts);
     auto* record = static_cast<PlacedCodeRecord*>(
         shard.append(*recorder, RecordType::kPlacedCode, 0, sizeof(PlacedCodeRecord)));
     record->time = os::ticks();
@@ -81,20 +126,14 @@ void units_ran_out(app_pc start, uint64_t units) {
     BurstState& state = recorder->bursts;
     const uint64_t unused =
         reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kUnits)) + units;
-    state.units += state.length - unused;
+    const uint64_t done = state.length - unused;
+    state.add(done);
     if (state.counting) {
-        stop_sampling(*recorder);
-        state.counted_units += state.length - unused;
-        const uint64_t rest_of_period = state.gap_units - state.offset;
-        lengthen_short_bursts(state);
-        state.offset = random_offset(state);
-        state.length = rest_of_period + state.offset;
+        end_burst(*recorder);
+        cost_burst_ends(state, done);
     } else {
-        shard.choose_group(*recorder, static_cast<uint32_t>(state.bursts % kBurstGroups));
-        ++state.bursts;
-        state.length = state.first_length != 0 ? state.first_length : state.burst_units;
-        state.first_length = 0;
-        state.began = os::ticks();
+        cost_gap_ends(done);
+        begin_burst(*recorder);
     }
     state.counting = !state.counting;
     set_units_left(state.length);
@@ -111,7 +150,8 @@ void start_bursts(ThreadRecorder& recorder) {
     BurstState& state = recorder.bursts;
     state = {};
     state.burst_units = options.burst_units;
-    state.gap_units = options.gap_units;
+    state.level = state.rest_level = holds_cost() ? affordable_level() : 0;
+    choose_gap(state);
     state.left = reinterpret_cast<const int64_t*>(thread_slots() +
                                                   static_cast<unsigned>(ThreadSlot::kUnits));
     state.random = (os::ticks() ^ uint64_t{recorder.thread} * 0x9e3779b97f4a7c15u) | 1;
@@ -129,14 +169,24 @@ void start_bursts(ThreadRecorder& recorder) {
         state.offset = random_offset(state);
         state.length = rest_of_period + state.offset;
     }
+    if (holds_cost() && !shard.has_room_for_level(recorder, state.level)) {
+        shard.set_flag(kShardThreadsLost);
+        state.length = ~uint64_t{0} >> 1;  // it has no burst
+    }
     set_units_left(state.length);
 }
 
 void bursts_after_fork(ThreadRecorder& recorder) {
     BurstState& state = recorder.bursts;
     const int64_t left = state.left == nullptr ? 0 : *state.left;
-    state.units = state.counted_units = state.bursts = 0;
-    state.length = left < 0 ? 0 : static_cast<uint64_t>(left);
+    const uint64_t length = left < 0 ? 0 : static_cast<uint64_t>(left);
+    const uint64_t done = state.length - length;
+    for (BurstWork& work : state.work) {
+        work = {};
+    }
+    state.equal_bursts = 0;
+    state.rest = done < state.rest ? state.rest - done : 0;
+    state.length = length;
 }
 
 }  // namespace numascape

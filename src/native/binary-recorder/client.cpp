@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "address_limit.h"
+#include "burst_cost.h"
 #include "bursts.h"
 #include "dr_api.h"
 #include "drmgr.h"
@@ -208,6 +209,7 @@ void forked(void*) {
         dr_abort();
     }
     fill_line_slots(*recorder);
+    cost_after_fork();
     bursts_after_fork(*recorder);
     child_lock.reset();
     idle_children = nullptr;
@@ -258,6 +260,7 @@ dr_signal_action_t on_signal(void* drcontext, dr_siginfo_t* info) {
 // counting, so their tables do not change.
 void finish_shard(ShardFlags flag, ThreadRecorder* recorder) {
     shard.flush_at_end(recorder);
+    note_cost();
     if (recorder != nullptr) {
         write_placement(*recorder, os::ticks());
         shard.log_work_at_end(*recorder);
@@ -350,7 +353,7 @@ void start(int argc, const char* argv[]) {
     shard.grow_files_by(grow_shard_file);
     const bool understood = parse_options(argc, argv);
     if (bursts()) {
-        shard.count_bursts(kBurstGroups);
+        shard.count_bursts(kBurstGroups, holds_cost() ? kMaxBurstLevels : 1);
     }
     if (!understood || !open_first_shard_files(files) ||
         !shard.open(files.shard, files.tables, program_path(), "",
@@ -387,6 +390,7 @@ void start(int argc, const char* argv[]) {
     large_frames_init();
     phases_init();
     bursts_init();
+    cost_init();
     if (options.attached) {
         start_release_thread();
     }

@@ -13,6 +13,8 @@
 // -tables N             at most N tables of counters are used
 // -bursts N GAP         only bursts of N units of work are counted, one in each N + GAP units
 //                       (bursts.h)
+// -cost N               the gaps change, so that the CPU time is N / 1000 of that without recording
+//                       (burst_cost.h)
 // -cache W S L          threads have caches of W ways and 2^S sets of 2^L bytes; lines from memory
 //                       are counted, too
 
@@ -24,7 +26,7 @@
 
 namespace numascape {
 
-ClientOptions options{{0}, true, true, false, true, true, 0, kMaxTables, {}, 0, 0};
+ClientOptions options{{0}, true, true, false, true, true, 0, kMaxTables, {}, 0, 0, 0};
 
 namespace {
 
@@ -64,6 +66,8 @@ bool parse_options(int argc, const char* argv[]) {
         } else if (option == "-bursts" && i + 2 < argc) {
             options.burst_units = number_of(argv[++i]);
             options.gap_units = number_of(argv[++i]);
+        } else if (option == "-cost" && i + 1 < argc) {
+            options.cost = number_of(argv[++i]);
         } else if (option == "-cache" && i + 3 < argc) {
             options.cache.ways = static_cast<uint32_t>(number_of(argv[++i]));
             options.cache.set_bits = static_cast<uint32_t>(number_of(argv[++i]));

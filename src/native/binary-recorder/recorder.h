@@ -38,6 +38,7 @@ struct ClientOptions {
     CacheShape cache;      // also counts lines fetched from memory; no ways: no model
     uint64_t burst_units;  // of the first bursts, if only bursts are counted; 0: everything is
     uint64_t gap_units;    // ... one in each burst_units + gap_units
+    uint64_t cost;         // not 0: the gaps change so that recording costs this (burst_cost.h)
 };
 
 extern ClientOptions options;

@@ -135,6 +135,7 @@ Table instructions(InstructionColumns&& columns) {
 Table work(WorkColumns&& columns) {
     Table out;
     out.add("thread", std::move(columns.thread));
+    out.add("level", std::move(columns.level));
     out.add("units", std::move(columns.units));
     out.add("counted_units", std::move(columns.counted_units));
     out.add("bursts", std::move(columns.bursts));

@@ -41,6 +41,8 @@ nb::dict header(const ShardHeader& from) {
     out["last_ns"] = from.last_ns;
     out["threads"] = from.threads;
     out["burst_groups"] = from.burst_groups;
+    out["burst_levels"] = from.burst_levels;
+    out["native_ns"] = from.native_ns;
     out["parent_shard"] = nb::bytes(from.parent_shard);
     out["program"] = nb::bytes(from.program);
     return out;

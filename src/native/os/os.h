@@ -152,10 +152,21 @@ inline size_t read_memory(uint64_t address, void* into, size_t bytes) {
     return got > 0 ? static_cast<size_t>(got) : 0;
 }
 
-inline uint64_t realtime_ns() {
+// The time of a clock; 0 if there is no such clock.
+inline uint64_t clock_ns(clockid_t clock) {
     timespec now{};
-    call(SYS_clock_gettime, CLOCK_REALTIME, reinterpret_cast<long>(&now));
+    call(SYS_clock_gettime, clock, reinterpret_cast<long>(&now));
     return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+inline uint64_t realtime_ns() {
+    return clock_ns(CLOCK_REALTIME);
+}
+
+// The clock of the CPU time of a process.
+inline clockid_t clock_of_process(uint32_t process) {
+    constexpr clockid_t kOfScheduler = 2;  // in nanoseconds
+    return static_cast<clockid_t>(~process << 3) | kOfScheduler;
 }
 
 inline long truncate(int file, uint64_t bytes) {

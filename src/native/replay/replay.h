@@ -143,7 +143,7 @@ struct InstructionColumns {
 };
 // How much work threads did, if only bursts are counted: see WorkRecord.
 struct WorkColumns {
-    std::vector<uint32_t> thread;
+    std::vector<uint32_t> thread, level;
     std::vector<uint64_t> units, counted_units, bursts, burst_units;
 };
 // Cache lines that samples saw threads use, of pages that several threads use. `lines` has a bit

@@ -200,6 +200,7 @@ void Replayer::apply(const RecordView& record) {
         case RecordType::kWork: {
             const auto& work = record.as<WorkRecord>();
             out_.work.thread.push_back(record.header->id);
+            out_.work.level.push_back(static_cast<uint32_t>(work.level));
             out_.work.units.push_back(work.units);
             out_.work.counted_units.push_back(work.counted_units);
             out_.work.bursts.push_back(work.bursts);

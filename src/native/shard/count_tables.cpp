@@ -137,7 +137,7 @@ void ShardWriter::switch_phase(ThreadRecorder& self, uint32_t phase) {
     phase_used_[phase] = ++switches_;
     current_phase_ = phase;
     for (ThreadRecorder* thread = threads_; thread != nullptr; thread = thread->next) {
-        CountTable* table = table_for(self, *thread, phase + thread->bursts.group);
+        CountTable* table = table_for(self, *thread, phase + thread->bursts.number);
         if (table != nullptr) {
             flush_pending(*thread, thread == &self);
             put_in_force(*thread, *table);
@@ -145,14 +145,25 @@ void ShardWriter::switch_phase(ThreadRecorder& self, uint32_t phase) {
     }
 }
 
-void ShardWriter::choose_group(ThreadRecorder& self, uint32_t group) {
+void ShardWriter::choose_group(ThreadRecorder& self, uint32_t level, uint32_t group) {
     SpinGuard guard(registry_lock_);
-    CountTable* table = table_for(self, self, current_phase_ + group);
+    const uint32_t number = level * burst_groups_ + group;
+    CountTable* table = table_for(self, self, current_phase_ + number);
     if (table != nullptr) {
-        self.bursts.group = group;
+        self.bursts.number = number;
         flush_pending(self, true);
         put_in_force(self, *table);
     }
+}
+
+bool ShardWriter::has_room_for_level(ThreadRecorder& self, uint32_t level) {
+    SpinGuard guard(registry_lock_);
+    for (uint32_t group = 0; group < burst_groups_; ++group) {
+        if (table_for(self, self, current_phase_ + level * burst_groups_ + group) == nullptr) {
+            return false;
+        }
+    }
+    return true;
 }
 
 // Considers only phases in which no thread counts. False if there is none.

@@ -77,7 +77,8 @@ bool instructions_agree(const RecordView& record, uint32_t threads) {
 
 bool work_agrees(const RecordView& record, uint32_t threads) {
     const auto& work = record.as<WorkRecord>();
-    return record.header->id < threads && work.counted_units <= work.units;
+    return record.header->id < threads && work.level < kMaxBurstLevels &&
+           work.counted_units <= work.units;
 }
 
 bool placement_agrees(const RecordView& record, uint32_t) {

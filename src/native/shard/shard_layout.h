@@ -20,6 +20,7 @@ inline constexpr uint64_t kTableStride = kCountersBytes + kTableBytes;
 
 inline constexpr uint32_t kMaxTables = 16384;  // one per living thread and phase
 inline constexpr uint32_t kMaxPhases = 65536;
+inline constexpr uint32_t kMaxBurstLevels = 10;
 inline constexpr uint64_t kOwnersOffset = kPageBytes;
 inline constexpr uint64_t kLogOffset = 256 * 1024;
 inline constexpr uint64_t kChunkBytes = 64 * 1024;
@@ -55,10 +56,17 @@ struct ShardHeader {
     uint32_t threads;  // threads seen so far; thread ids are 0 .. threads - 1
     uint32_t tables;   // tables ever used: 0 .. tables - 1
     // 0: all accesses are counted. Otherwise only those in bursts (binary-recorder/bursts.h): each
-    // phase has so many numbers, one for each group of bursts, and its own is the first of them.
+    // phase has so many numbers for each level, one for each group of bursts, and its own is the
+    // first of them.
     uint32_t burst_groups;
     char parent_shard[64];  // file name of the shard forked from, or ""
     char program[1024];     // path of the executable
+    // If the share of the work that is counted changes: the number of its levels, and an estimate
+    // of the CPU time without the recorder so far. Bursts of level n have 1 / 2^(n + 1) of the
+    // work. Otherwise 1 and 0.
+    uint32_t burst_levels;
+    uint32_t reserved;
+    uint64_t native_ns;
 };
 static_assert(sizeof(ShardHeader) <= kPageBytes);
 

@@ -186,14 +186,22 @@ void ShardWriter::write_work(ThreadRecorder& self, const ThreadRecorder& of) {
         return;
     }
     const int64_t left = std::atomic_ref(*const_cast<int64_t*>(state.left)).load();
-    const uint64_t done = left < 0 ? state.length : state.length - static_cast<uint64_t>(left);
-    auto* record =
-        static_cast<WorkRecord*>(append(self, RecordType::kWork, of.thread, sizeof(WorkRecord)));
-    record->units = state.units + done;
-    record->counted_units = state.counted_units + (state.counting ? done : 0);
-    record->bursts = state.bursts;
-    record->burst_units = state.burst_units;
-    commit(self, record);
+    BurstState now = state;
+    now.add(left < 0 ? now.length : now.length - static_cast<uint64_t>(left));
+    for (uint32_t level = 0; level < burst_levels_; ++level) {
+        const BurstWork& work = now.work[level];
+        if (work.units == 0) {
+            continue;
+        }
+        auto* record = static_cast<WorkRecord*>(
+            append(self, RecordType::kWork, of.thread, sizeof(WorkRecord)));
+        record->level = level;
+        record->units = work.units;
+        record->counted_units = work.counted_units;
+        record->bursts = work.bursts;
+        record->burst_units = work.burst_units;
+        commit(self, record);
+    }
 }
 
 void ShardWriter::log_work_at_end(ThreadRecorder& self) {

@@ -35,6 +35,7 @@ bool ShardWriter::open(int shard_file, int tables_file, const char* program, con
     header->version = kShardVersion;
     header->flags = flags;
     header->burst_groups = burst_groups_;
+    header->burst_levels = burst_levels_;
     header->pid = os::process_id();
     header->parent_pid = os::parent_process_id();
     os::find_forbidden_ticks();

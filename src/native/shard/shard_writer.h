@@ -49,13 +49,18 @@ class ShardWriter {
     using GrowFile = long (*)(int file, uint64_t bytes);
     void grow_files_by(GrowFile grow) { grow_file_ = grow; }
 
-    // Only bursts are counted, in so many groups (a power of two). Called before `open`.
-    void count_bursts(uint32_t groups) { burst_groups_ = groups; }
+    // Only bursts are counted, in so many groups for each level of the share. Called before `open`.
+    void count_bursts(uint32_t groups, uint32_t levels) {
+        burst_groups_ = groups;
+        burst_levels_ = levels;
+    }
     uint32_t burst_groups() const { return burst_groups_; }
     // The distance between the numbers of two phases: see ShardHeader::burst_groups.
-    uint32_t phase_step() const { return burst_groups_ == 0 ? 1 : burst_groups_; }
-    // The thread counts for this group of bursts from now on.
-    void choose_group(ThreadRecorder& self, uint32_t group);
+    uint32_t phase_step() const { return burst_groups_ == 0 ? 1 : burst_groups_ * burst_levels_; }
+    // The thread counts for this level and group of bursts from now on.
+    void choose_group(ThreadRecorder& self, uint32_t level, uint32_t group);
+    // Whether the thread can count for all groups of this level.
+    bool has_room_for_level(ThreadRecorder& self, uint32_t level);
     // Writes how much work all threads did that have not ended.
     void log_work_at_end(ThreadRecorder& self);
 
@@ -208,6 +213,10 @@ class ShardWriter {
     void clear_flag(ShardFlags flag);
     void stamp();  // refreshes the header's last time
     uint64_t start_ns() const { return header_->start_ns; }
+    // An estimate of the CPU time without the recorder so far.
+    void note_native_ns(uint64_t estimate) {
+        std::atomic_ref(header_->native_ns).store(estimate, std::memory_order_relaxed);
+    }
     bool owns(uint64_t address) const;
     // The disk had no room for a page of a table: replaces the page by memory, so that the program
     // continues, and sets kShardDiskFull. False if the address is not in a table.
@@ -292,6 +301,7 @@ class ShardWriter {
     bool wide_vectors_ = false;
     uint32_t current_phase_ = 0;
     uint32_t burst_groups_ = 0;
+    uint32_t burst_levels_ = 1;
     uint32_t first_free_ = 0;  // all tables before it are in use
     uint32_t max_tables_ = kMaxTables;
     bool counts_nothing_ = false;

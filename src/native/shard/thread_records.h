@@ -85,13 +85,15 @@ struct PlacedCodeRecord {
 };
 
 // How much work the thread did, if only bursts are counted, and how much of it they saw. In units
-// of work (binary-recorder/work_units.h).
+// of work (binary-recorder/work_units.h). One record for each level of the share
+// (ShardHeader::burst_levels) that was in force.
 struct WorkRecord {
     RecordHeader header;  // id = the thread
     uint64_t units;
     uint64_t counted_units;
     uint64_t bursts;
     uint64_t burst_units;  // the length of the last bursts; the first ones were shorter
+    uint64_t level;
 };
 
 }  // namespace numascape

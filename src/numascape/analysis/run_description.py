@@ -22,6 +22,8 @@ from numascape.trace.trace import Trace
 
 _SHORT_S = 0.01
 """A shorter time would be 0.00 s, or nearly so, with two digits after the point."""
+_NEAR = 0.05
+"""A cost that is this much higher than asked was still held: it is estimated."""
 _PAGE = ["structure", "instance", "page"]
 
 
@@ -37,6 +39,7 @@ def describe_run(trace: Trace) -> list[str]:
         f"{_describe_times(info)}under the "
         f"{info.recorder.name} recorder, {_describe_end(info.exit_status)}",
         _describe_counts(trace, names),
+        *_describe_held_cost(trace),
         *names.advice,
     ]
     return lines + [f"not seen: {sentence}" for sentence in info.unseen]
@@ -65,6 +68,22 @@ def _describe_cost(times: Times) -> str:
     native = times.native_cpu_s
     digits = ".2f" if native >= _SHORT_S else ".1g"
     return f", {times.cpu_s / native:.1f} times the {native:{digits}} s without"
+
+
+def _describe_held_cost(trace: Trace) -> list[str]:
+    """The cost of a recording whose share of the work changed to hold one."""
+    times, recorder = trace.info.times, trace.info.recorder
+    asked, native = recorder.options.get("cost"), times.estimated_native_cpu_s
+    if not isinstance(asked, float) or times.cpu_s is None or not native:
+        return []
+    cost = times.cpu_s / native
+    line = f"cost: about {cost:.2f} times the CPU time without recording (asked: {asked:g})"
+    if cost <= asked + _NEAR:
+        return [line]
+    return [
+        f"{line}; the start and other work of the recorder took more than this, so the share of "
+        "the work that was counted became small: a longer run costs less"
+    ]
 
 
 def _totals(trace: Trace) -> Totals:

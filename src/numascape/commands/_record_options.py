@@ -43,7 +43,7 @@ def _parameters_of(one: NamedOption) -> Iterator[inspect.Parameter]:
     shown: bool | str = one.default_text or (one.type is bool and bool(one.default))
     yield _parameter(
         one.name,
-        one.type if one.type is bool else one.type | None,
+        one.type if one.type is bool else one.word_type | None,
         one.default,
         typer.Option(
             "/".join(one.switches) or one.flag,

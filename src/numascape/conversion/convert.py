@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.conversion import kernel_accesses, seen_lines, transfers
-from numascape.conversion.bursts import estimated, tables_of_bursts
+from numascape.conversion.bursts import counted_work, estimated, tables_of_bursts
 from numascape.conversion.call_paths import CallPaths, sum_path_accesses, with_all_paths
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
@@ -35,6 +35,7 @@ from numascape.conversion.threads import thread_table
 from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
+from numascape.recording.options import AUTO
 from numascape.recording.program import started_as
 from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.format import PAGE_BYTES
@@ -86,7 +87,8 @@ def _damaged(shard: Shard, error: Exception) -> NumascapeError:
 
 def _estimated(shard: Shard, session: Session) -> Shard:
     try:
-        return estimated(shard, session.options.sample or 1.0)
+        share = session.options.sample
+        return estimated(shard, share if isinstance(share, float) else None)
     except _DAMAGE as error:
         raise _damaged(shard, error) from error
 
@@ -344,6 +346,14 @@ def _part(session: Session, begin: int) -> JobPart | None:
     return session.part and dataclasses.replace(session.part, clock_ns=begin)
 
 
+def _times(session: Session, shards: list[Shard]) -> Times:
+    ended = session.ended
+    if ended is None:
+        return Times(0.0, None)
+    estimated_s = sum(shard.header["native_ns"] for shard in shards) / 1e9
+    return Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s, estimated_s or None)
+
+
 def _info(
     tables: dict[str, pl.DataFrame],
     shards: list[Shard],
@@ -373,12 +383,13 @@ def _info(
             session.options.document(),
             counts,
             _moments(shards) if session.recorder != "samples" else 0,
+            counted_work=counted_work(shards) if session.options.sample == AUTO else None,
         ),
         host=session.host,
         machine=session.machine,
         page_size=PAGE_BYTES,
         started=session.started,
-        times=Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s) if ended else Times(0.0, None),
+        times=_times(session, shards),
         exit_status=ended.exit_status if ended else None,
         processes=tuple(
             Process(number, shard.header["pid"], _valid(shard.program))

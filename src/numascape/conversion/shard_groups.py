@@ -132,13 +132,20 @@ class ShardGroup:
 
     @cached_property
     def bursts(self) -> pl.DataFrame:
-        """The number of bursts of each thread (thread, bursts), if all were as long as the last."""
-        work = self._merged("work")
-        whole = work.group_by("thread").agg(
-            pl.col("counted_units").sum(), pl.col("burst_units").max()
+        """The number of bursts of each thread (thread, bursts), if all stood for as much work.
+
+        This is what those stand for that stand for most: the longest ones, or those of the smallest
+        share.
+        """
+        stands_for = pl.col("burst_units").clip(lower_bound=1) / pl.col("share")
+        whole = (
+            self._merged("work")
+            .group_by("thread")
+            .agg(work=(pl.col("counted_units") / pl.col("share")).sum(), most=stands_for.max())
         )
-        least = pl.col("burst_units").clip(lower_bound=1)
-        return whole.select("thread", bursts=(pl.col("counted_units") + least - 1) // least)
+        # Divisions may leave a number that is a little above a whole one.
+        bursts = (pl.col("work") / pl.col("most") - 1e-6).ceil().clip(lower_bound=0)
+        return whole.select("thread", bursts=bursts.cast(pl.UInt64))
 
     @cached_property
     def seen_lines(self) -> pl.DataFrame:

@@ -130,8 +130,8 @@ class Shard:
     - `samples`: site, phase, owner, page (only of modules), weight, whole
     - `shared_samples`: site, phase, group, weight
     - `shares`: group, owner, share: the owners that share the samples of a group
-    - `work`: thread, units, counted_units, bursts, burst_units (of the last bursts); empty unless
-      only bursts were counted
+    - `work`: thread, level, units, counted_units, bursts, burst_units (of the last bursts); empty
+      unless only bursts were counted. The level is that of the share (conversion/bursts.py)
     - `transfers`, `kernel_accesses`, `seen_lines`, `seen_in_modules`, `sampled_paths`:
       src/native/replay/replay.h
     - `calls`: number, callers, pc: SampledCall of src/native/replay/fault_log.h

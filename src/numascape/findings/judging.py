@@ -17,7 +17,7 @@ from numascape.findings.sampled_use import (
     sampled_use,
 )
 from numascape.trace import Trace
-from numascape.trace.counting import counted_share, knows_bursts
+from numascape.trace.counting import knows_bursts, mean_weight
 
 
 def judged_use(
@@ -36,7 +36,7 @@ def judged_use(
     use = page_use(bursts.with_columns(reads="accesses", writes=pl.lit(0, pl.UInt64)))
     touches = trace.first_touch.filter(pl.col("structure") == structure)
     judged = sampled_use(use, own_share, own_share_error(use, first_touchers(use, touches)))
-    return replace(judged, in_turn=accesses_in_turn(use, counted_share(trace)))
+    return replace(judged, in_turn=accesses_in_turn(use, mean_weight(trace)))
 
 
 def shows_phases(

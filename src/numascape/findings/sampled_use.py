@@ -151,16 +151,16 @@ def _blocks(pages: PageUse, span: int) -> PageUse:
     )
 
 
-def accesses_in_turn(use: PageUse, share: float) -> float | None:
+def accesses_in_turn(use: PageUse, weight: float) -> float | None:
     """How many accesses a burst makes to a page when it comes there; see SampledUse.
 
     If each visit makes n accesses, the variance of a thread's accesses to a page among the groups
     of bursts is n times their mean. This depends neither on the number of bursts, nor on how often
-    each page is used. `share` is the part of the work that bursts counted.
+    each page is used. Each counted access stands for `weight` of them.
     """
     if use.by_group is None or not use.by_group.size:
         return None
-    counted = use.by_group * share
+    counted = use.by_group / weight
     return float(counted.var(axis=2, ddof=1).sum() / counted.mean(axis=2).sum())
 
 

@@ -15,7 +15,7 @@ from numascape.recorders.shard_files import (
     refuse_small_address_space,
     refuse_small_files,
 )
-from numascape.recording.options import RecordOptions
+from numascape.recording.options import AUTO, USUAL_COST, RecordOptions
 from numascape.recording.session import Ended, Session
 
 BURST_UNITS: Final = 125
@@ -36,7 +36,10 @@ def client_options(options: RecordOptions) -> str:
         words.append("-no-marks")
     if options.every is not None:
         words.append(f"-every {round(options.every * 1e9)}")
-    if options.sample is not None:
+    if options.sample == AUTO:
+        cost = round(1000 * (options.cost or USUAL_COST))
+        words.append(f"-bursts {BURST_UNITS} 0 -cost {cost}")
+    elif options.sample is not None:
         gap = round(BURST_UNITS * (1 - options.sample) / options.sample)
         words.append(f"-bursts {BURST_UNITS} {gap}")
     if options.cache is not None:

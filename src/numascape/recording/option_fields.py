@@ -29,7 +29,8 @@ def option(
     """A field that is an option.
 
     `default_text` is the default in the help, if it is not seen from `help_text`. `read` makes the
-    value from a text, if it is of a class. `former` is an older name, which is not shown.
+    value from a text, if it is of a class, or a number or a word. `former` is an older name, which
+    is not shown.
     """
     texts = {
         "help": help_text,
@@ -53,6 +54,11 @@ class NamedOption:
     default_text: str | None
     read: Callable[[str], Any] | None
     former: str | None
+
+    @property
+    def word_type(self) -> Any:
+        """The type of the value that a word of the command line gives."""
+        return str if self.read is not None else self.type
 
     @property
     def switches(self) -> dict[str, bool]:
@@ -84,9 +90,11 @@ class NamedOption:
             if given not in words:
                 raise NumascapeError(f"{self.name} {given}: choose one of {', '.join(words)}")
             return given
-        accepted = (int, float) if self.type is float else self.type
+        numbers = self.type is float or float in get_args(self.type)
+        accepted = (int, float) if numbers else self.type
         if not isinstance(given, accepted) or (isinstance(given, bool) and self.type is not bool):
-            raise NumascapeError(f"{self.name} {given!r}: give {_ARTICLES[self.type]}")
+            article = _ARTICLES[float if numbers else self.type]
+            raise NumascapeError(f"{self.name} {given!r}: give {article}")
         return given
 
     def read_word(self, word: str) -> Any:
@@ -95,7 +103,7 @@ class NamedOption:
             if word not in get_args(self.type):
                 raise ValueError(word)
             return word
-        return self.type(word)
+        return self.word_type(word)
 
 
 def named_options(kind: type) -> dict[str, NamedOption]:
@@ -105,7 +113,7 @@ def named_options(kind: type) -> dict[str, NamedOption]:
     for field in dataclasses.fields(kind):
         texts = field.metadata.get(_KEY)
         if texts is not None:
-            given = str if texts["read"] is not None else _without_none(hints[field.name])
+            given = _given(hints[field.name], has_reader=texts["read"] is not None)
             options[field.name] = NamedOption(field.name, given, field.default, **texts)
     return options
 
@@ -127,7 +135,10 @@ def values_of(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _without_none(hint: Any) -> Any:
+def _given(hint: Any, *, has_reader: bool) -> Any:
+    """The type of a value as a user gives it, without None."""
+    if has_reader:
+        return float | str if float in get_args(hint) else str
     if type(None) in get_args(hint):
         (hint,) = [one for one in get_args(hint) if one is not type(None)]
     return hint

@@ -19,6 +19,11 @@ PhaseKind = Literal["all", "regions", "marks", "none"]
 _SHORTEST_SLICE_S = 0.01
 _SHARES: Final = (0.0001, 0.5)
 """With a larger share, counting everything costs hardly more."""
+AUTO: Final = "auto"
+"""The share that is as large as a cost permits, and changes during the run."""
+USUAL_COST: Final = 1.15
+_COSTS: Final = (1.01, 100.0)
+"""The recorder cannot tell a lower cost from its own errors."""
 _HIGHEST_FREQUENCY: Final = 20_000
 """A sample needs some microseconds of a CPU."""
 
@@ -26,10 +31,20 @@ TASK_CLOCK: Final = "task-clock"
 """The name that perf gives to the CPU time of a thread: an event of every machine."""
 
 
-_OF_BINARY: Final = ("stack", "source_lines", "sample", "traffic")
+_OF_BINARY: Final = ("stack", "source_lines", "sample", "cost", "traffic")
 """Options that only the binary recorder uses; `cache` needs `traffic`."""
 _OF_SAMPLES: Final = ("call_paths",)
 """Options with a value that only the samples recorder uses."""
+
+
+def parse_share(text: str) -> float | Literal["auto"]:
+    """The share of the work that --sample gives. Raises NumascapeError if it is none."""
+    if text == AUTO:
+        return AUTO
+    try:
+        return float(text)
+    except ValueError:
+        raise NumascapeError(f"--sample {text}: give a share of the work, or {AUTO}") from None
 
 
 @dataclass(frozen=True)
@@ -82,11 +97,19 @@ class RecordOptions:
         "Default: 1000. For the clock of a running process: 250, or 100 without privileges.",
         metavar="N",
     )
-    sample: float | None = option(
+    sample: float | Literal["auto"] | None = option(
         None,
         "Count only this share of the program's work, in short bursts, and estimate the rest. "
-        "Estimates have errors. With 0.01, a long run takes about 1.3 times its CPU time.",
+        "Estimates have errors. With 0.01, a long run takes about 1.3 times its CPU time. "
+        "auto: the share changes, to hold a cost (--cost).",
         metavar="SHARE",
+        read=parse_share,
+    )
+    cost: float | None = option(
+        None,
+        "With --sample auto: the CPU time with recording, over that without. Default: "
+        f"{USUAL_COST}.",
+        metavar="RATIO",
     )
     call_paths: bool = option(
         True,
@@ -114,6 +137,8 @@ class RecordOptions:
             )
         if self.sample is not None:
             self._check_sample(self.sample)
+        if self.cost is not None:
+            self._check_cost(self.cost)
         if self.cache is not None and not self.traffic:
             raise NumascapeError("--cache needs --traffic: only --traffic models a cache")
         if self.event is not None and self.recorder != "samples":
@@ -131,7 +156,16 @@ class RecordOptions:
                 f"a phase cannot have {self.every:g} seconds: use at least {_SHORTEST_SLICE_S}"
             )
 
-    def _check_sample(self, share: float) -> None:
+    def _check_cost(self, cost: float) -> None:
+        low, high = _COSTS
+        if self.sample != AUTO:
+            raise NumascapeError(f"--cost needs --sample {AUTO}: only it holds a cost")
+        if not low <= cost <= high:
+            raise NumascapeError(
+                f"a cost of {cost:g} times the CPU time cannot be held: use {low:g} to {high:g}"
+            )
+
+    def _check_sample(self, share: float | Literal["auto"]) -> None:
         low, high = _SHARES
         if self.recorder not in (None, "binary"):
             raise NumascapeError(
@@ -143,7 +177,7 @@ class RecordOptions:
                 "--sample and --traffic cannot be used together: the modelled cache must see all "
                 "accesses"
             )
-        if not low <= share <= high:
+        if share != AUTO and not low <= share <= high:
             raise NumascapeError(
                 f"a share of {share:g} of the work cannot be counted: use {low:g} to {high:g}"
             )
@@ -177,7 +211,8 @@ class RecordOptions:
         """
         cache = cache_of_this_host() if self.traffic and self.cache is None else self.cache
         phases = "all" if self.phases is None and self.every is None else self.phases
-        return dataclasses.replace(self, recorder=recorder, phases=phases, cache=cache)
+        cost = USUAL_COST if self.sample == AUTO and self.cost is None else self.cost
+        return dataclasses.replace(self, recorder=recorder, phases=phases, cache=cache, cost=cost)
 
     def document(self) -> dict[str, Any]:
         """The options for the trace, which has the recorder in another field.
@@ -204,7 +239,8 @@ class RecordKeywords(TypedDict, total=False):
     every: float | None
     event: str | None
     frequency: int | None
-    sample: float | None
+    sample: float | str | None
+    cost: float | None
     call_paths: bool | None
     traffic: bool | None
     cache: str | None

@@ -56,8 +56,21 @@ def structure_error(trace: Trace, structure: int) -> float:
 
 def counted_share(trace: Trace) -> float:
     """The share of the work that was counted, in bursts; 1 if all of it was."""
-    share = trace.info.recorder.options.get("sample")
+    recorder = trace.info.recorder
+    changing = recorder.counted_work
+    share = recorder.options.get("sample") if changing is None else changing.share
     return share if isinstance(share, float) and 0 < share < 1 else 1.0
+
+
+def mean_weight(trace: Trace) -> float:
+    """What a counted access stands for: the mean over the work of the inverse of its share."""
+    changing = trace.info.recorder.counted_work
+    return 1 / counted_share(trace) if changing is None else changing.weight
+
+
+def _counted_for_sure(trace: Trace) -> float:
+    """The share of the work that was counted, wherever in the run. If it changed: a lower bound."""
+    return 0.0 if trace.info.recorder.counted_work is not None else counted_share(trace)
 
 
 def knows_bursts(trace: Trace) -> bool:
@@ -88,7 +101,7 @@ def estimate_errors(
     sums = rows.group_by(*key, "group").agg(accesses.sum())
     # A group without a row has no accesses.
     squares = (accesses**2).sum() - accesses.sum() ** 2 / BURST_GROUPS
-    variance = BURST_GROUPS * squares / (BURST_GROUPS - 1) * (1 - counted_share(trace))
+    variance = BURST_GROUPS * squares / (BURST_GROUPS - 1) * (1 - _counted_for_sure(trace))
     differing = sums.group_by(key).agg(accesses.sum(), chance=variance * T_OF_GROUPS**2)
     each = list(dict.fromkeys([*key, "thread"]))
     whole = rows.group_by(*each, "group").agg(accesses.sum(), pl.col("bursts").max())

@@ -46,6 +46,18 @@ RankText = Annotated[str, Bounds(max_length=2000)]
 
 
 @dataclass(frozen=True)
+class CountedWork:
+    """The part of the work that bursts counted, if its share changed during the run.
+
+    `share` is that of all work. A unit of work stands for `weight` units on average: the inverse of
+    the share which was in force, over the whole work.
+    """
+
+    share: Fraction
+    weight: Annotated[float, Bounds(ge=1)]
+
+
+@dataclass(frozen=True)
 class Recorder:
     """The recorder, its options, and what its counts mean.
 
@@ -60,6 +72,7 @@ class Recorder:
     counts: Counts = "accesses"
     moments: Count = 0
     by_thread: bool = True
+    counted_work: CountedWork | None = None
 
 
 @dataclass(frozen=True)
@@ -80,11 +93,15 @@ class Host:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds with the recorder and, if known, CPU seconds with it and without it."""
+    """Seconds with the recorder and, if known, CPU seconds with it and without it.
+
+    `estimated_native_cpu_s` was estimated during the recorded run, to hold a cost.
+    """
 
     wall_s: Seconds
     cpu_s: Seconds | None
     native_cpu_s: Seconds | None = None
+    estimated_native_cpu_s: Seconds | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,22 +22,30 @@ class OfShard:
     """What `estimated` uses of a shard."""
 
     tables: dict[str, pl.DataFrame]
-    header: dict[str, Any] = field(default_factory=lambda: {"burst_groups": GROUPS})
+    header: dict[str, Any] = field(
+        default_factory=lambda: {"burst_groups": GROUPS, "burst_levels": 1}
+    )
     phases: tuple[ShardPhase, ...] = ()
     switches: tuple[tuple[int, int], ...] = ()
     counted: tuple[int, int] = (0, 0)
 
 
 def frame(columns: dict[str, list[int]]) -> pl.DataFrame:
-    small = dict.fromkeys(("thread", "phase", "owner", "page"), pl.UInt32)
+    small = dict.fromkeys(("thread", "phase", "owner", "page", "level", "site"), pl.UInt32)
     return pl.DataFrame(columns, schema={name: small.get(name, pl.UInt64) for name in columns})
 
 
-def shard(counts: dict[str, list[int]], work: list[tuple[int, int, int, int]]) -> OfShard:
+def header(levels: int) -> dict[str, Any]:
+    return {"burst_groups": GROUPS, "burst_levels": levels}
+
+
+def shard(counts: dict[str, list[int]], work: Sequence[tuple[int, ...]]) -> OfShard:
+    """The work of each thread: units, counted units and bursts, then level and last length."""
+    rows = [(*row, *(0, 125)[len(row) - 4 :]) for row in work]
     empty = {name: list[int]() for name in ("fetched_lines", "dirtied_lines")}
     zeros = {name: [0] * len(counts["reads"]) for name in empty}
-    kinds = zip(*work, strict=True) if work else [[], [], [], []]
-    names = ("thread", "units", "counted_units", "bursts")
+    kinds = zip(*rows, strict=True) if rows else [[], [], [], [], [], []]
+    names = ("thread", "units", "counted_units", "bursts", "level", "burst_units")
     return OfShard(
         {
             "counts": frame({**counts, **zeros}),
@@ -56,6 +65,8 @@ def shard(counts: dict[str, list[int]], work: list[tuple[int, int, int, int]]) -
                 }
             ),
             "sites": frame({"phase": [2], "reads": [5], "writes": [5], "executions": [5]}),
+            "samples": frame({"site": [0], "phase": [GROUPS + 3], "weight": [3]}),
+            "shared_samples": frame({"site": [0], "phase": [2], "weight": [3]}),
             "seen_in_modules": frame({"owner": [0], "page": [0], "times": [6]}),
         },
         phases=(ShardPhase(GROUPS, 1, 1, 0, 0, 0, 0, "loop"),),
@@ -63,7 +74,7 @@ def shard(counts: dict[str, list[int]], work: list[tuple[int, int, int, int]]) -
     )
 
 
-def estimated(of: OfShard, share: float) -> Any:
+def estimated(of: OfShard, share: float | None) -> Any:
     return bursts.estimated(of, share)  # type: ignore[arg-type]
 
 
@@ -115,5 +126,72 @@ def test_groups_without_bursts_leave_the_sum_as_it_is() -> None:
 
 def test_a_shard_of_all_accesses_stays_as_it_is() -> None:
     counts = {"thread": [0], "phase": [9], "reads": [10], "writes": [0]}
-    whole = OfShard(shard(counts, []).tables, {"burst_groups": 0})
+    whole = OfShard(shard(counts, []).tables, {"burst_groups": 0, "burst_levels": 1})
     assert estimated(whole, 1.0) is whole
+
+
+LEVELS = 3  # 1/2, 1/4 and 1/8 of the work
+
+
+def number(phase: int, level: int, group: int) -> int:
+    return (phase * LEVELS + level) * GROUPS + group
+
+
+def of_levels(counts: dict[str, list[int]], work: Sequence[tuple[int, ...]]) -> OfShard:
+    phase = ShardPhase(number(1, 0, 0), 1, 1, 0, 0, 0, 0, "loop")
+    return OfShard(shard(counts, work).tables, header(LEVELS), (phase,))
+
+
+def test_each_level_is_divided_by_its_own_share() -> None:
+    counts = {
+        "thread": [0, 0, 1],
+        "phase": [number(1, 0, 3), number(1, 2, 3), number(1, 1, 5)],
+        "reads": [10, 10, 10],
+        "writes": [1, 0, 0],
+    }
+    # Thread 0 was in the largest share for half of its work. Of thread 1, little is known.
+    work = [(0, 1000, 400, 16, 0, 125), (0, 1000, 100, 16, 2, 125), (1, 100, 90, 2, 1, 125)]
+    found = estimated(of_levels(counts, work), None)
+    rows = found.tables["counts"]
+    assert rows["reads"].to_list() == [25, 100, 40]
+    assert rows["writes"].to_list() == [2, 0, 0]
+    assert rows["phase"].to_list() == [1, 1, 1]
+    assert rows["burst_group"].to_list() == [3, 3, 5]
+    assert "level" not in rows.columns
+    assert found.phases[0].phase == 1
+    assert found.tables["sites"]["reads"].to_list() == [pytest.approx(12, abs=1)]
+
+
+def test_the_levels_of_a_killed_process_have_their_shares() -> None:
+    counts = {
+        "thread": [0, 0],
+        "phase": [number(0, 0, 0), number(0, 2, 0)],
+        "reads": [10, 10],
+        "writes": [0, 0],
+    }
+    found = estimated(of_levels(counts, []), None)
+    assert found.tables["counts"]["reads"].to_list() == [20, 80]
+
+
+def test_samples_of_a_smaller_share_stand_for_more() -> None:
+    counts = {"thread": [0], "phase": [0], "reads": [10], "writes": [0]}
+    found = estimated(of_levels(counts, []), None)
+    assert found.tables["samples"]["weight"].to_list() == [6]  # level 1
+    assert found.tables["shared_samples"]["weight"].to_list() == [3]  # level 0
+
+
+def test_the_counted_work_is_that_of_all_levels() -> None:
+    counts = {"thread": [0], "phase": [0], "reads": [10], "writes": [0]}
+    work = [(0, 1000, 500, 16, 0, 125), (0, 3000, 375, 3, 2, 125)]
+    found = bursts.counted_work([estimated(of_levels(counts, work), None)])
+    assert found.share == 875 / 4000
+    assert found.weight == (1000 * 2 + 3000 * 8) / 4000
+    unknown = bursts.counted_work([estimated(of_levels(counts, []), None)])
+    assert unknown.share == 1 / unknown.weight < 0.001
+
+
+@pytest.mark.parametrize(("levels", "share"), [(1, None), (3, 0.1), (0, 0.1), (99, None)])
+def test_levels_that_cannot_be_are_damage(levels: int, share: float | None) -> None:
+    counts = {"thread": [0], "phase": [0], "reads": [10], "writes": [0]}
+    with pytest.raises(ValueError, match="levels"):
+        estimated(OfShard(shard(counts, []).tables, header(levels)), share)

@@ -11,8 +11,8 @@ import pytest
 
 import numascape
 from numascape.trace import Trace, TraceInfo, write_trace
-from numascape.trace.counting import counted_share, estimate_errors, run_error
-from numascape.trace.info import Recorder
+from numascape.trace.counting import counted_share, estimate_errors, mean_weight, run_error
+from numascape.trace.info import CountedWork, Recorder
 from numascape.trace.phase import TraceOfPhase
 
 Tables = dict[str, pl.DataFrame]
@@ -87,3 +87,20 @@ def test_a_share_that_cannot_be_is_none(
     tmp_path: Path, tables: Tables, info: TraceInfo, share: float
 ) -> None:
     assert counted_share(of_share(tmp_path, tables, info, share)) == 1.0
+
+
+def test_a_share_that_changed_has_the_error_of_its_smallest(
+    tmp_path: Path, tables: Tables, info: TraceInfo
+) -> None:
+    fixed = of_share(tmp_path, tables, info, 0.25)
+    work = CountedWork(0.25, 9.0)
+    recorder = Recorder("binary", "0.1.0", {"sample": "auto", "cost": 1.15}, counted_work=work)
+    fields = {**info.__dict__, "recorder": recorder}
+    write_trace(tmp_path / "auto.numascape", tables, TraceInfo(**fields))
+    changing = numascape.open(tmp_path / "auto.numascape")
+    assert counted_share(changing) == counted_share(fixed) == 0.25
+    assert (mean_weight(changing), mean_weight(fixed)) == (9.0, 4.0)
+    # The parts of the run with a small share hardly know more than the differences of groups say.
+    by_structure = [estimate_errors(one, ["structure", "thread"]) for one in (changing, fixed)]
+    chance = [math.sqrt(row["error"][0] ** 2 - (512 / 4) ** 2) for row in by_structure]
+    assert chance[0] == pytest.approx(chance[1] / math.sqrt(0.75))

@@ -30,6 +30,7 @@ _MORE_OFTEN = Fix(f"Take more samples in each second, for example with `--freque
 _OTHERWISE = Fix("Or record without `--recorder`: this counts every access.")
 _LONGER_OF_BURSTS = Fix("Record a longer run, for example with more repetitions.")
 _LARGER_SHARE = Fix("Count a larger share of the work, for example with `--sample 0.1`.")
+_HIGHER_COST = Fix("Allow a higher cost, for example with `--cost 1.5`.")
 _EVERYTHING = Fix("Or record without `--sample`: this counts every access.")
 
 
@@ -132,7 +133,8 @@ def _seen(run: Run, accesses: int) -> str:
 def _fixes(run: Run) -> tuple[Fix, ...]:
     """What to do, in the words of the recorder's options."""
     if run.of_bursts:
-        return _LONGER_OF_BURSTS, _LARGER_SHARE, _EVERYTHING
+        changes = run.trace.info.recorder.counted_work is not None
+        return _LONGER_OF_BURSTS, _HIGHER_COST if changes else _LARGER_SHARE, _EVERYTHING
     recorder = run.trace.info.recorder
     chosen = recorder.options.get("frequency")
     often = isinstance(chosen, int) and chosen >= _OFTEN

@@ -214,8 +214,12 @@ export interface Run {
       cache?: { bytes: number; ways: number; line_bytes: number };
       event?: string;
       /** The share of the work that was counted, in bursts; missing: all of it. */
-      sample?: number;
+      sample?: number | "auto";
+      /** The cost that a changing share was to hold: CPU time over that without recording. */
+      cost?: number;
     };
+    /** The share that was counted, if it changed during the run. */
+    counted_work?: { share: number } | null;
     /** The number of moments at which samples were taken; 0 or missing: one sample at a time. */
     moments?: number;
     /** False: it is unknown which threads made the accesses. One thread stands for all. */
@@ -224,7 +228,13 @@ export interface Run {
   host: { name?: string; kernel?: string; cpus?: number; nodes?: number; memory_bytes?: number };
   page_size: number;
   started: string;
-  times: { wall_s?: number | null; cpu_s?: number | null; native_cpu_s?: number | null };
+  times: {
+    wall_s?: number | null;
+    cpu_s?: number | null;
+    native_cpu_s?: number | null;
+    /** Estimated during the recorded run. */
+    estimated_native_cpu_s?: number | null;
+  };
   exit_status: number | null;
   /** Shares of all accesses by what the structures' names refer to, and what would name more. */
   names: { source: number; runtime: number; nothing: number; advice: string[] };

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "access_groups.h"
+#include "burst_cost.h"
 #include "bursts.h"
 #include "counting_code.h"
 #include "dr_api.h"
@@ -243,6 +244,9 @@ void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
 
 dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
     start_wanted_clock();
+    if (ThreadRecorder* recorder = self()) {
+        cost_block_begins(recorder->bursts);
+    }
     for (instr_t* i = instrlist_first_app(block); i != nullptr; i = instr_get_next_app(i)) {
         const int opcode = instr_get_opcode(i);
         if (opcode == OP_rep_cmps || opcode == OP_repne_cmps || opcode == OP_rep_scas ||

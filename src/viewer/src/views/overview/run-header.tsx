@@ -67,8 +67,9 @@ const MEANING_OF_FAULTS =
 
 function meaning(run: Run) {
   const isOfFaults = counting(run) === "samples" && run.recorder.options?.event === "page-faults";
-  const share = run.recorder.options?.sample;
-  if (share && run.estimate_error) {
+  const { sample } = run.recorder.options ?? {};
+  const share = run.recorder.counted_work?.share ?? sample;
+  if (typeof share === "number" && share && run.estimate_error) {
     return `Only ${show.share(share)} of the work was counted, in short bursts. All numbers of accesses are estimates. The total is right within ${show.share(run.estimate_error)} (with 95 % confidence); the numbers of single pages have larger errors. A page without accesses may have been used.`;
   }
   return isOfFaults ? MEANING_OF_FAULTS : MEANING[counting(run)];
@@ -197,7 +198,13 @@ function times({ times: { wall_s, cpu_s } = {} }: Run): string {
   return show.seconds(wall_s) + (cpu_s == null ? "" : ` (${show.seconds(cpu_s)} of CPU time)`);
 }
 
-function overhead({ times: { cpu_s, native_cpu_s } = {} }: Run): string {
-  if (cpu_s == null || !native_cpu_s) return "not measured";
-  return `${(cpu_s / native_cpu_s).toFixed(1)} × the program's CPU time`;
+function overhead({ times = {}, recorder }: Run): string {
+  const { cpu_s, native_cpu_s, estimated_native_cpu_s } = times;
+  if (cpu_s != null && native_cpu_s) {
+    return `${(cpu_s / native_cpu_s).toFixed(1)} × the program's CPU time`;
+  }
+  if (cpu_s == null || !estimated_native_cpu_s) return "not measured";
+  const asked = recorder.options?.cost;
+  const estimate = `about ${(cpu_s / estimated_native_cpu_s).toFixed(2)} × the program's CPU time`;
+  return asked ? `${estimate} (asked: ${asked})` : estimate;
 }

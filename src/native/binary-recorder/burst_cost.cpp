@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "burst_cost.h"
+
+#include <string_view>
+
+#include "dr_api.h"
+#include "recorder.h"
+
+namespace numascape {
+namespace {
+
+constexpr uint32_t kLeastLevel = kMaxBurstLevels - 1;
+constexpr uint32_t kFirstLevel = 6;
+// The levels are chosen at most once in so many ticks (about a millisecond), because the CPU time
+// of a process is a sum over its threads.
+constexpr uint64_t kTicksBetween = 1 << 21;
+
+// What the threads of the process did so far; times are CPU time.
+struct Sums {
+    std::atomic<uint64_t> burst_ns;
+    std::atomic<uint64_t> burst_units;
+    std::atomic<uint64_t> gap_units;
+    std::atomic<uint64_t> own_ticks;  // outside of bursts
+};
+Sums sums;
+
+// What a process's clocks showed when its recording began.
+struct Beginning {
+    uint64_t process_ns;
+    uint64_t helper_ns;
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+};
+Beginning beginning;
+
+clockid_t helper_clock = 0;  // of the process that records page faults; 0: there is none
+
+// Costs at one moment, in ns of CPU time.
+struct Costs {
+    uint64_t native;  // without the recorder
+    uint64_t bursts;  // what bursts took more than plain code
+    uint64_t other;   // everything else that the recorder did
+    uint64_t units;
+    uint64_t burst_units;
+};
+Costs earlier;  // when the native time was between a quarter and a half of the present one
+Costs latest;
+
+std::atomic<uint32_t> level{kFirstLevel};
+std::atomic<uint64_t> chosen_at{0};
+SpinLock choosing;
+
+// a * b / c; numbers that are too large lose their lowest bits.
+uint64_t product_over(uint64_t a, uint64_t b, uint64_t c) {
+    while (a >= uint64_t{1} << 32) {
+        a >>= 1;
+        c >>= 1;
+    }
+    while (b >= uint64_t{1} << 32) {
+        b >>= 1;
+        c >>= 1;
+    }
+    return a * b / (c == 0 ? 1 : c);
+}
+
+uint64_t difference(uint64_t a, uint64_t b) {
+    return a > b ? a - b : 0;
+}
+
+uint64_t load(const std::atomic<uint64_t>& number) {
+    return number.load(std::memory_order_relaxed);
+}
+
+// The clock of the parent, if that is the process which records page faults.
+clockid_t find_helper() {
+    constexpr std::string_view kName = "numascape-fault";  // the kernel keeps 15 characters
+    const uint32_t parent = os::parent_process_id();
+    char path[64];
+    dr_snprintf(path, sizeof path, "/proc/%u/comm", parent);
+    const int file = os::open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return 0;
+    }
+    char name[kName.size()] = {};
+    const long bytes = os::read(file, name, sizeof name);
+    os::close(file);
+    const bool is_helper =
+        bytes == static_cast<long>(sizeof name) && std::string_view(name, sizeof name) == kName;
+    return is_helper ? os::clock_of_process(parent) : 0;
+}
+
+void begin() {
+    sums.burst_ns = sums.burst_units = sums.gap_units = sums.own_ticks = 0;
+    earlier = latest = {};
+    beginning.process_ns = os::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    beginning.helper_ns = helper_clock != 0 ? os::clock_ns(helper_clock) : 0;
+    beginning.ticks = os::ticks();
+    beginning.monotonic_ns = os::clock_ns(CLOCK_MONOTONIC);
+}
+
+// False if nothing is known yet.
+bool measure(Costs& costs) {
+    const uint64_t gap_units = load(sums.gap_units);
+    const uint64_t burst_ns = load(sums.burst_ns);
+    costs.burst_units = load(sums.burst_units);
+    costs.units = gap_units + costs.burst_units;
+    const uint64_t process =
+        difference(os::clock_ns(CLOCK_PROCESS_CPUTIME_ID), beginning.process_ns);
+    const uint64_t helper =
+        helper_clock != 0 ? difference(os::clock_ns(helper_clock), beginning.helper_ns) : 0;
+    const uint64_t elapsed = difference(os::clock_ns(CLOCK_MONOTONIC), beginning.monotonic_ns);
+    const uint64_t ticks = difference(os::ticks(), beginning.ticks);
+    const uint64_t own = product_over(load(sums.own_ticks), elapsed, ticks);
+    const uint64_t plain = difference(process, burst_ns + own);
+    if (gap_units == 0 || costs.burst_units == 0 || plain == 0) {
+        return false;
+    }
+    costs.native = product_over(plain, costs.units, gap_units);
+    costs.bursts = difference(burst_ns, costs.native - plain);
+    costs.other = own + helper;
+    return true;
+}
+
+// The number of ns that bursts may take in the next part of the run, which is taken to be as long
+// as the run so far, and to have the other costs of the run's latest part.
+uint64_t affordable_ns(const Costs& now) {
+    const Costs& before = earlier;
+    const uint64_t native = difference(now.native, before.native);
+    const uint64_t other = difference(now.other, before.other);
+    const uint64_t further = now.native + product_over(other, now.native, native == 0 ? 1 : native);
+    const uint64_t wanted = product_over(2 * now.native, options.cost, 1000);
+    return difference(wanted, now.native + now.bursts + now.other + further);
+}
+
+// The largest share that the cost permits, at most twice the present one: the first bursts may not
+// show what counting costs.
+uint32_t choose(const Costs& now, uint32_t present) {
+    const uint64_t affordable = affordable_ns(now);
+    // What it would have cost to count everything in bursts.
+    const uint64_t everything = product_over(now.bursts, now.units, now.burst_units);
+    uint32_t chosen = present == 0 ? 0 : present - 1;
+    while (chosen < kLeastLevel && (affordable == 0 || everything >> (chosen + 1) > affordable)) {
+        ++chosen;
+    }
+    return chosen;
+}
+
+void keep_for_later(const Costs& now) {
+    if (now.native > 2 * latest.native) {
+        earlier = latest;
+        latest = now;
+    }
+}
+
+}  // namespace
+
+bool holds_cost() {
+    return options.cost != 0;
+}
+
+void cost_init() {
+    if (holds_cost()) {
+        helper_clock = find_helper();
+        begin();
+    }
+}
+
+void cost_after_fork() {
+    choosing.reset();
+    helper_clock = 0;  // the parent counts it
+    if (holds_cost()) {
+        begin();
+    }
+}
+
+void cost_burst_begins(BurstState& state) {
+    if (holds_cost() && shard.makes_calls()) {
+        state.began_ns = os::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    }
+}
+
+void cost_burst_ends(const BurstState& state, uint64_t units) {
+    if (holds_cost() && shard.makes_calls()) {
+        sums.burst_ns += difference(os::clock_ns(CLOCK_THREAD_CPUTIME_ID), state.began_ns);
+        sums.burst_units += units;
+    }
+}
+
+void cost_gap_ends(uint64_t units) {
+    if (holds_cost()) {
+        sums.gap_units += units;
+    }
+}
+
+void cost_block_begins(BurstState& state) {
+    if (holds_cost()) {
+        state.build_began = os::ticks();
+    }
+}
+
+void cost_block_built(const BurstState& state) {
+    if (holds_cost() && !state.counting) {
+        sums.own_ticks += os::ticks() - state.build_began;
+    }
+}
+
+OwnWork::OwnWork(const ThreadRecorder* recorder)
+    : began_(holds_cost() && recorder != nullptr && !recorder->bursts.counting ? os::ticks() : 0) {}
+
+OwnWork::~OwnWork() {
+    if (began_ != 0) {
+        sums.own_ticks += os::ticks() - began_;
+    }
+}
+
+uint32_t affordable_level() {
+    const uint64_t now = os::ticks();
+    if (now - load(chosen_at) < kTicksBetween || !shard.makes_calls() || !choosing.lock_within(1)) {
+        return level.load(std::memory_order_relaxed);
+    }
+    chosen_at = now;
+    Costs costs{};
+    if (measure(costs)) {
+        level = choose(costs, level);
+        keep_for_later(costs);
+        shard.note_native_ns(costs.native);
+    }
+    choosing.unlock();
+    return level.load(std::memory_order_relaxed);
+}
+
+void note_cost() {
+    Costs costs{};
+    if (holds_cost() && shard.makes_calls() && measure(costs)) {
+        shard.note_native_ns(costs.native);
+    }
+}
+
+}  // namespace numascape
