@@ -3,11 +3,11 @@
 // Holds the cost of a recording of bursts: estimates the CPU time that the program would need
 // without the recorder, and chooses the share of the work that may be counted.
 //
-// All of the process's CPU time that is not the recorder's is that of plain blocks, which DynamoRIO
-// has translated. Its time for a unit of work, times all units, is the time without the recorder.
-// This takes translated code to be as fast as the program's own. The recorder's time is measured:
-// bursts, building blocks, following allocations and system calls, and the process that records
-// page faults.
+// The recorder's time is measured: bursts, building blocks, following allocations and system calls,
+// and the process that records page faults. All other CPU time is that of plain blocks. DynamoRIO
+// has translated them, which has costs for each indirect jump, each unit of work and each call of
+// the recorder (kIndirectPs ...). The rest, divided by the plain units of work, times all units, is
+// the time without the recorder.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +41,17 @@ void note_cost();
 // their time.
 class OwnWork {
   public:
-    explicit OwnWork(const ThreadRecorder* recorder);
+    // What it takes to come here from the program and to go back, in ns.
+    static constexpr uint64_t kOfFunction = 30;
+    static constexpr uint64_t kOfSystemCall = 120;  // before it, and after it
+    OwnWork(const ThreadRecorder* recorder, uint64_t way_ns);
     ~OwnWork();
     OwnWork(const OwnWork&) = delete;
     OwnWork& operator=(const OwnWork&) = delete;
 
   private:
     uint64_t began_;  // in ticks; 0: it is not measured
+    uint64_t way_ns_;
 };
 
 }  // namespace numascape

@@ -173,6 +173,7 @@ void start_bursts(ThreadRecorder& recorder) {
         shard.set_flag(kShardThreadsLost);
         state.length = ~uint64_t{0} >> 1;  // it has no burst
     }
+    write_thread_slot(ThreadSlot::kIndirect, nullptr);
     set_units_left(state.length);
 }
 

@@ -68,6 +68,8 @@ enum class ThreadSlot : unsigned {
     kLineStates,    // LineState *, of all lines (shared_lines.h)
     kHasLine,       // LineUser of this thread
     kOwnsLine,
+    kIndirect,          // how many indirect jumps, calls and returns bursts saw (burst_cost.h)
+    kIndirectRegister,  // ... the program's value of the register that counts
     kUnits,    // how many units of work are left of a burst, or until the next one (bursts.h)
     kRepeats,  // how often an instruction that repeats itself is to run
     kSpilled,  // the program's values of the scratch registers, one word per role

@@ -70,7 +70,7 @@ bool made_by_kernel(void* drcontext, const MadeCall& made) {
 
 bool before_call(void* drcontext, int number) {
     ThreadRecorder* recorder = self();
-    const OwnWork own(recorder);
+    const OwnWork own(recorder, OwnWork::kOfSystemCall);
     auto* pending = static_cast<PendingCall*>(drmgr_get_tls_field(drcontext, pending_index));
     if (recorder == nullptr || pending == nullptr || !of_interest(drcontext, number)) {
         return true;
@@ -116,7 +116,7 @@ void after_call(void* drcontext, int number) {
         shard.clear_flag(kShardReplaced);  // it has failed
     }
     ThreadRecorder* recorder = self();
-    const OwnWork own(recorder);
+    const OwnWork own(recorder, OwnWork::kOfSystemCall);
     auto* pending = static_cast<PendingCall*>(drmgr_get_tls_field(drcontext, pending_index));
     if (recorder == nullptr || pending == nullptr || pending->call.number != number ||
         !has_memory_effects(number)) {

@@ -314,7 +314,7 @@ void line_moves(uint64_t low, const void* info, ThreadRecorder* recorder, const 
 
 void call_function(uint64_t, const void* info, ThreadRecorder* recorder, const void* saved,
                    uint64_t, const void*) {
-    const OwnWork own(recorder);
+    const OwnWork own(recorder, OwnWork::kOfFunction);
     const auto& hook = *static_cast<const FunctionHook*>(info);
     const auto& registers = *static_cast<const ProgramRegisters*>(saved);
     if (is_region(hook.kind)) {
@@ -331,7 +331,7 @@ void return_from_region(uint64_t, const void*, ThreadRecorder* recorder, const v
 
 void return_from_allocation(uint64_t, const void*, ThreadRecorder* recorder, const void* saved,
                             uint64_t, const void*) {
-    const OwnWork own(recorder);
+    const OwnWork own(recorder, OwnWork::kOfFunction);
     allocation_returned(*recorder, static_cast<const ProgramRegisters*>(saved)->rax,
                         program_stack_pointer());
 }
