@@ -222,9 +222,10 @@ void cost_gap_ends(uint64_t units) {
     }
 }
 
-void cost_block_begins(BurstState& state) {
-    if (holds_cost()) {
-        state.build_began = os::ticks();
+void cost_block_begins() {
+    ThreadRecorder* recorder = holds_cost() ? self() : nullptr;
+    if (recorder != nullptr) {
+        recorder->bursts.build_began = os::ticks();
     }
 }
 

@@ -28,8 +28,8 @@ void cost_after_fork();
 void cost_burst_begins(BurstState& state);
 void cost_burst_ends(const BurstState& state, uint64_t units);
 void cost_gap_ends(uint64_t units);
-// A thread begins to build a block, and has built it.
-void cost_block_begins(BurstState& state);
+// The calling thread begins to build a block, and has built it.
+void cost_block_begins();
 void cost_block_built(const BurstState& state);
 
 // The level of the share (ShardHeader::burst_levels) at which the cost is the wanted one.

@@ -26,4 +26,9 @@ WorkUnit find_work_unit(instrlist_t* block, app_pc start);
 void insert_work_unit(const Emitter& emit, const WorkUnit& unit, app_pc start,
                       void (*ran_out)(app_pc start, uint64_t units));
 
+// Before an instruction of a block that counts: if a cost is held (burst_cost.h), counts it in the
+// thread's slot kIndirect if it is an indirect jump, call or return. DynamoRIO looks up the targets
+// of these.
+void count_indirect_jump(const Emitter& emit);
+
 }  // namespace numascape

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -26,7 +26,10 @@ from numascape.conversion.huge_pages import with_huge_pages
 from numascape.conversion.places import PLACE, sort_by
 from numascape.conversion.shards import Shard
 from numascape.trace.format import BURST_GROUPS
-from numascape.trace.info import CountedWork
+from numascape.trace.info import CountedWork, Times
+
+if TYPE_CHECKING:
+    from numascape.recording.session import Ended
 
 _FEW_BURSTS: Final = 16
 """From this many bursts on, the share of the work that they saw is close to the wanted one."""
@@ -53,11 +56,11 @@ BURSTS: Final = pl.Schema(
 the group, if all stood for as much work."""
 
 
-def estimated(shard: Shard, share: float | None) -> Shard:
+def estimated(shard: Shard, asked: float | str | None) -> Shard:
     """The shard with estimates in place of counts, if only bursts were counted.
 
     Its table `counts` then has the column `burst_group`, and `work` has the `share` of each level.
-    `share`: the wanted share of the work; None: each level has its own.
+    `asked`: the wanted share of the work; `auto`: each level has its own.
     Raises ValueError or PolarsError if the shard is damaged.
     """
     groups, levels = shard.header["burst_groups"], shard.header["burst_levels"]
@@ -65,9 +68,10 @@ def estimated(shard: Shard, share: float | None) -> Shard:
         return shard
     if groups != BURST_GROUPS:
         raise ValueError(f"bursts are in {groups} groups instead of {BURST_GROUPS}")
+    share = asked if isinstance(asked, float) else None
     if not 1 <= levels <= _MOST_LEVELS or (share is None) == (levels == 1):
         raise ValueError(f"the share of the work has {levels} levels")
-    shares = [share] if share is not None else [0.5 ** (level + 1) for level in range(levels)]
+    shares = [0.5 ** (level + 1) for level in range(levels)] if share is None else [share]
     work = _with_shares(shard.tables["work"], shares)
     tables = {
         name: _own_phases(name, frame, levels) if "phase" in frame.columns else frame
@@ -101,17 +105,27 @@ def estimated(shard: Shard, share: float | None) -> Shard:
     )
 
 
-def counted_work(shards: Sequence[Shard]) -> CountedWork:
-    """The part of the work that bursts counted, in processes whose share changed.
+def counted_work(shards: Sequence[Shard]) -> CountedWork | None:
+    """The part of the work that bursts counted; None unless its share changed.
 
     If all processes were killed, their work is unknown. The smallest share then stands for it.
     """
+    if shards[0].header["burst_levels"] <= 1:
+        return None
     work = pl.concat(shard.tables["work"] for shard in shards)
     units, seen = int(work["units"].sum()), int(work["counted_units"].sum())
     least = 0.5**_MOST_LEVELS
     if units == 0 or not 0 < seen < units:
         return CountedWork(least, 1 / least)
     return CountedWork(seen / units, float((work["units"] / work["share"]).sum()) / units)
+
+
+def run_times(ended: Ended | None, shards: Sequence[Shard]) -> Times:
+    """The times of the run, with what the recorder estimated to hold a cost."""
+    if ended is None:
+        return Times(0.0, None)
+    estimated_s = sum(shard.header["native_ns"] for shard in shards) / 1e9
+    return Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s, estimated_s or None)
 
 
 def _of_levels(values: Sequence[float]) -> pl.Expr:

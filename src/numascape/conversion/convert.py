@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from numascape.conversion import kernel_accesses, seen_lines, transfers
-from numascape.conversion.bursts import counted_work, estimated, tables_of_bursts
+from numascape.conversion.bursts import counted_work, estimated, run_times, tables_of_bursts
 from numascape.conversion.call_paths import CallPaths, sum_path_accesses, with_all_paths
 from numascape.conversion.inherited_memory import join_inherited
 from numascape.conversion.names import CallStack, Names
@@ -35,11 +35,10 @@ from numascape.conversion.threads import thread_table
 from numascape.conversion.unseen import not_seen
 from numascape.errors import NumascapeError
 from numascape.installation import installed_version
-from numascape.recording.options import AUTO
 from numascape.recording.program import started_as
 from numascape.trace.counting import count_moments, counts_of_faults
 from numascape.trace.format import PAGE_BYTES
-from numascape.trace.info import Counts, JobPart, Process, Recorder, Times, Totals, TraceInfo
+from numascape.trace.info import Counts, JobPart, Process, Recorder, Totals, TraceInfo
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 if TYPE_CHECKING:
@@ -87,8 +86,7 @@ def _damaged(shard: Shard, error: Exception) -> NumascapeError:
 
 def _estimated(shard: Shard, session: Session) -> Shard:
     try:
-        share = session.options.sample
-        return estimated(shard, share if isinstance(share, float) else None)
+        return estimated(shard, session.options.sample)
     except _DAMAGE as error:
         raise _damaged(shard, error) from error
 
@@ -346,14 +344,6 @@ def _part(session: Session, begin: int) -> JobPart | None:
     return session.part and dataclasses.replace(session.part, clock_ns=begin)
 
 
-def _times(session: Session, shards: list[Shard]) -> Times:
-    ended = session.ended
-    if ended is None:
-        return Times(0.0, None)
-    estimated_s = sum(shard.header["native_ns"] for shard in shards) / 1e9
-    return Times(ended.wall_s, ended.cpu_s, ended.native_cpu_s, estimated_s or None)
-
-
 def _info(
     tables: dict[str, pl.DataFrame],
     shards: list[Shard],
@@ -383,13 +373,13 @@ def _info(
             session.options.document(),
             counts,
             _moments(shards) if session.recorder != "samples" else 0,
-            counted_work=counted_work(shards) if session.options.sample == AUTO else None,
+            counted_work=counted_work(shards),
         ),
         host=session.host,
         machine=session.machine,
         page_size=PAGE_BYTES,
         started=session.started,
-        times=_times(session, shards),
+        times=run_times(session.ended, shards),
         exit_status=ended.exit_status if ended else None,
         processes=tuple(
             Process(number, shard.header["pid"], _valid(shard.program))

@@ -15,7 +15,7 @@ from conftest import Tables
 from numascape.analysis.name_shares import Named, NameShares, name_shares, named_in
 from numascape.analysis.run_description import describe_run
 from numascape.trace import Trace, TraceInfo, write_trace
-from numascape.trace.info import Times
+from numascape.trace.info import CountedWork, Recorder, Times
 from numascape.trace.phase import TraceOfPhase
 from synthetic.in_memory import trace_of
 from synthetic.pattern import Pattern
@@ -158,3 +158,26 @@ def test_shares_add_up() -> None:
         " install the debug symbols of libx264.so.164, or compile it with -g.",
         " compile app with -g.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "said"),
+    [
+        (2.2, "cost: about 1.10 times the CPU time without recording (asked: 1.15)"),
+        (
+            2.6,
+            "cost: about 1.30 times the CPU time without recording (asked: 1.15); the start and "
+            "other work of the recorder took more than this, so the share of the work that was "
+            "counted became small: a longer run costs less",
+        ),
+    ],
+)
+def test_a_held_cost_is_told(
+    cpu_s: float, said: str, tables: Tables, info: TraceInfo, tmp_path: Path
+) -> None:
+    options = {"sample": "auto", "cost": 1.15}
+    recorder = Recorder("binary", "0.1.0", options, counted_work=CountedWork(0.012, 90.0))
+    times = Times(2.5, cpu_s, None, 2.0)
+    lines = described(tables, info, tmp_path, recorder=recorder, times=times)
+    assert "(estimated from 1.2 % of the work;" in lines[2]
+    assert lines[3] == said

@@ -74,7 +74,7 @@ def shard(counts: dict[str, list[int]], work: Sequence[tuple[int, ...]]) -> OfSh
     )
 
 
-def estimated(of: OfShard, share: float | None) -> Any:
+def estimated(of: OfShard, share: float | str) -> Any:
     return bursts.estimated(of, share)  # type: ignore[arg-type]
 
 
@@ -151,7 +151,7 @@ def test_each_level_is_divided_by_its_own_share() -> None:
     }
     # Thread 0 was in the largest share for half of its work. Of thread 1, little is known.
     work = [(0, 1000, 400, 16, 0, 125), (0, 1000, 100, 16, 2, 125), (1, 100, 90, 2, 1, 125)]
-    found = estimated(of_levels(counts, work), None)
+    found = estimated(of_levels(counts, work), "auto")
     rows = found.tables["counts"]
     assert rows["reads"].to_list() == [25, 100, 40]
     assert rows["writes"].to_list() == [2, 0, 0]
@@ -169,13 +169,13 @@ def test_the_levels_of_a_killed_process_have_their_shares() -> None:
         "reads": [10, 10],
         "writes": [0, 0],
     }
-    found = estimated(of_levels(counts, []), None)
+    found = estimated(of_levels(counts, []), "auto")
     assert found.tables["counts"]["reads"].to_list() == [20, 80]
 
 
 def test_samples_of_a_smaller_share_stand_for_more() -> None:
     counts = {"thread": [0], "phase": [0], "reads": [10], "writes": [0]}
-    found = estimated(of_levels(counts, []), None)
+    found = estimated(of_levels(counts, []), "auto")
     assert found.tables["samples"]["weight"].to_list() == [6]  # level 1
     assert found.tables["shared_samples"]["weight"].to_list() == [3]  # level 0
 
@@ -183,15 +183,17 @@ def test_samples_of_a_smaller_share_stand_for_more() -> None:
 def test_the_counted_work_is_that_of_all_levels() -> None:
     counts = {"thread": [0], "phase": [0], "reads": [10], "writes": [0]}
     work = [(0, 1000, 500, 16, 0, 125), (0, 3000, 375, 3, 2, 125)]
-    found = bursts.counted_work([estimated(of_levels(counts, work), None)])
+    found = bursts.counted_work([estimated(of_levels(counts, work), "auto")])
+    assert found is not None
     assert found.share == 875 / 4000
     assert found.weight == (1000 * 2 + 3000 * 8) / 4000
-    unknown = bursts.counted_work([estimated(of_levels(counts, []), None)])
+    unknown = bursts.counted_work([estimated(of_levels(counts, []), "auto")])
+    assert unknown is not None
     assert unknown.share == 1 / unknown.weight < 0.001
 
 
-@pytest.mark.parametrize(("levels", "share"), [(1, None), (3, 0.1), (0, 0.1), (99, None)])
-def test_levels_that_cannot_be_are_damage(levels: int, share: float | None) -> None:
+@pytest.mark.parametrize(("levels", "share"), [(1, "auto"), (3, 0.1), (0, 0.1), (99, "auto")])
+def test_levels_that_cannot_be_are_damage(levels: int, share: float | str) -> None:
     counts = {"thread": [0], "phase": [0], "reads": [10], "writes": [0]}
     with pytest.raises(ValueError, match="levels"):
         estimated(OfShard(shard(counts, []).tables, header(levels)), share)

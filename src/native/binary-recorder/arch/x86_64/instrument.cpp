@@ -244,9 +244,7 @@ void end_block_after(void* drcontext, instrlist_t* block, instr_t* last) {
 
 dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
     start_wanted_clock();
-    if (ThreadRecorder* recorder = self()) {
-        cost_block_begins(recorder->bursts);
-    }
+    cost_block_begins();
     for (instr_t* i = instrlist_first_app(block); i != nullptr; i = instr_get_next_app(i)) {
         const int opcode = instr_get_opcode(i);
         if (opcode == OP_rep_cmps || opcode == OP_repne_cmps || opcode == OP_rep_scas ||
@@ -334,19 +332,6 @@ void insert_function_hook(const Emitter& emit, app_pc start) {
     emit.add(done);
 }
 
-// DynamoRIO looks up the target of an indirect jump, which takes longer than the jump.
-void count_indirect_jump(const Emitter& emit) {
-    void* dc = emit.drcontext;
-    const opnd_t counter = emit.reg(DR_REG_R10);
-    const opnd_t kept = thread_slot(dc, ThreadSlot::kIndirectRegister);
-    emit.add(INSTR_CREATE_mov_st(dc, kept, counter));
-    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kIndirect, DR_REG_R10);
-    emit.add(INSTR_CREATE_lea(dc, counter,
-                              opnd_create_base_disp(DR_REG_R10, DR_REG_NULL, 0, 1, OPSZ_lea)));
-    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kIndirect), counter));
-    emit.add(INSTR_CREATE_mov_ld(dc, counter, kept));
-}
-
 uint32_t places_left(const BlockPlan& plan) {
     return plan.groups - plan.next_group + plan.specials - plan.next_special;
 }
@@ -376,9 +361,7 @@ dr_emit_flags_t insert(void* drcontext, void* tag, instrlist_t* list, instr_t* w
     }
     insert_mark(drcontext, list, where);
     insert_frame_change(emit);
-    if (holds_cost() && instr_is_mbr(where) && !builds_plain_block(drcontext)) {
-        count_indirect_jump(emit);
-    }
+    count_indirect_jump(emit);
     return DR_EMIT_DEFAULT;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "work_units.h"
 
+#include "burst_cost.h"
+#include "bursts.h"
 #include "instruction_facts.h"
 #include "recorder.h"
 
@@ -133,6 +135,21 @@ void insert_work_unit(const Emitter& emit, const WorkUnit& unit, app_pc start,
                          OPND_CREATE_INTPTR(start),
                          OPND_CREATE_INT32(static_cast<int>(unit.units)));
     emit.add(done);
+}
+
+void count_indirect_jump(const Emitter& emit) {
+    if (!holds_cost() || !instr_is_mbr(emit.where) || builds_plain_block(emit.drcontext)) {
+        return;
+    }
+    void* dc = emit.drcontext;
+    const opnd_t counter = emit.reg(DR_REG_R10);
+    const opnd_t kept = thread_slot(dc, ThreadSlot::kIndirectRegister);
+    emit.add(INSTR_CREATE_mov_st(dc, kept, counter));
+    load_thread_slot(dc, emit.block, emit.where, ThreadSlot::kIndirect, DR_REG_R10);
+    emit.add(INSTR_CREATE_lea(dc, counter,
+                              opnd_create_base_disp(DR_REG_R10, DR_REG_NULL, 0, 1, OPSZ_lea)));
+    emit.add(INSTR_CREATE_mov_st(dc, thread_slot(dc, ThreadSlot::kIndirect), counter));
+    emit.add(INSTR_CREATE_mov_ld(dc, counter, kept));
 }
 
 }  // namespace numascape
