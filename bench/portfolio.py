@@ -48,7 +48,7 @@ LARGEST = {
     "Mt-KaHyPar in two levels": ("97k", "97k"),
     "KaHyPar in two levels": ("10k", "1k"),
     "KaHyPar": ("10k", "10k"),
-    "Mt-KaHyPar": ("10k", "10k"),
+    "Mt-KaHyPar": ("97k", "97k"),
     "KaFFPa": ("10k", "10k"),
     "SharedMap": ("10k", "10k"),
 }

@@ -29,11 +29,11 @@ constexpr std::size_t kTasksPerPart = 4 * kManyGroups;
 // On meshes and AMR graphs of 10 000 tasks, 8 ways lead to 4 % less communication than one; 32 lead
 // to hardly less than 16. The time of a way is proportional to its number of groups, and so to the
 // number of parts. With more parts, there are therefore fewer ways.
-constexpr double kWays = 256.0, kMostWays = 12.0, kFewestWays = 2.0;
+constexpr double kWays = 224.0, kMostWays = 12.0, kFewestWays = 2.0;
 constexpr int kPartitionsOfEach = 2;
 // The way that is best for groups is often not the best for tasks. On graphs of up to this size, it
-// takes hardly longer to refine three ways for tasks than one.
-constexpr std::size_t kSmallGraph = 20'000, kFinalistsOnSmall = 3;
+// takes hardly longer to refine two ways for tasks than one.
+constexpr std::size_t kSmallGraph = 20'000, kFinalistsOnSmall = 2;
 // A level that is hardly larger than the one before is not refined.
 constexpr double kLevelGrowth = 1.5;
 
@@ -89,7 +89,7 @@ class GroupedPartition {
         for (const SearchState& state : found) {
             if (!finished.empty() && limit_.over()) break;
             finished.emplace_back(problem_, shared_.levels.front(), goal_,
-                                  refined(shared_, state.mapping(), 1, 1));
+                                  refined(shared_, state.mapping(), 1, 2));
         }
         return std::min_element(finished.begin(), finished.end(), better)->mapping();
     }

@@ -14,8 +14,10 @@ namespace numascape::balance {
 
 namespace {
 
-// Moves without a gain before the search from an item is given up.
-constexpr int kPatience = 25;
+// Moves without a gain before the search from an item is given up. Where items have few neighbours,
+// such moves take little time: meshes and AMR graphs of 97 000 tasks then had 0.8 % less
+// communication. Power law and random graphs of 10 000 tasks had 0.3 % more.
+constexpr std::size_t kPatience = 25, kPatienceOfFew = 100;
 // A round that lowers the cost by less than this share is the last one.
 constexpr double kMinGain = 2e-4;
 // Seeds that are visited one after the other.
@@ -29,6 +31,7 @@ class HillClimbing {
           problem_(state.problem()),
           random_(random),
           costs_(problem_),
+          patience_(few_neighbours(level_.graph) ? kPatienceOfFew : kPatience),
           done_(level_.size(), 0),
           stamp_(level_.size(), 0) {}
 
@@ -155,7 +158,7 @@ class HillClimbing {
         double best = 0.0, sum = 0.0;
         std::size_t kept = 0;
         const double least = 1e-12 * (1.0 + std::abs(state_.cost()));
-        while (!queue_.empty() && steps_.size() < kept + kPatience) {
+        while (!queue_.empty() && steps_.size() < kept + patience_) {
             const Move move = queue_.top();
             queue_.pop();
             if (done_[move.item] || move.stamp != stamp_[move.item]) continue;
@@ -181,6 +184,7 @@ class HillClimbing {
     const Problem& problem_;
     Random& random_;
     NodeCosts costs_;
+    const std::size_t patience_;
     std::vector<std::uint8_t> done_;  // moved in this round, or fixed
     std::vector<std::uint32_t> stamp_;
     std::priority_queue<Move> queue_;

@@ -209,9 +209,14 @@ class IncumbentSearch {
         // Scotch's mapping is chosen beside two levels only to be no worse than it.
         const double annealing =
             name == kStartScotch && options_.starts.empty() ? 0.0 : node_steps();
-        best = better_of(best, search.improve(best, free_goal(), annealing, seed), goal);
-        if (goal.price > 0.0) {
-            best = better_of(best, search.improve(best, goal, 0, seed + 50), goal);
+        const bool free_done = is_refined(name, problem_);
+        if (!free_done) {
+            best =
+                better_of(best, search.improve(best, free_goal(), {annealing, true}, seed), goal);
+        }
+        if (free_done || goal.price > 0.0) {
+            // After a search without a price, cuts gain hardly anything with a price.
+            best = better_of(best, search.improve(best, goal, {0.0, free_done}, seed + 50), goal);
         }
         if (finest_.size() > kSmall) return best;
         return better_of(best, annealed(best, aim, 0.02, seed, limit), goal);

@@ -40,13 +40,12 @@ class NodeSearch {
 
     // The mappings before and after annealing; only one if annealing did not
     // lower the cost.
-    std::vector<Mapping> run(Level finest, Mapping mapping, double annealing_steps) {
+    std::vector<Mapping> run(Level finest, Mapping mapping, const NodesFirst::Means& means) {
         std::vector<Mapping> found;
         std::vector<Level> levels;
         std::vector<std::vector<Task>> groups;
         const double heaviest = kHeaviestGroup * problem_.perfect_time();
-        // After a search without a price, cuts gain hardly anything with a price.
-        cuts_ = few_neighbours(finest.graph) && goal_.price <= 0.0;
+        const bool cuts = means.cuts && few_neighbours(finest.graph);
         levels.push_back(std::move(finest));
         while (levels.back().size() > problem_.cores() * kGroupsPerNode) {
             auto next = coarser(levels.back(), mapping, heaviest);
@@ -65,12 +64,12 @@ class NodeSearch {
             const double size = double(levels[depth].size());
             if (depth == 0 || size >= kGrowth * climbed) {
                 climb(state, random_, kRounds, limit_);
-                if (cuts_) cut_pairs(state, random_, 1, limit_);
+                if (cuts) cut_pairs(state, random_, 1, limit_);
                 climbed = size;
             }
             mapping = state.mapping();
             if (depth == 0) {
-                if (annealing_steps > 0.0 && anneal(state, annealing_steps)) {
+                if (means.annealing_steps > 0.0 && anneal(state, means.annealing_steps)) {
                     found.push_back(state.mapping());
                 }
                 found.push_back(std::move(mapping));
@@ -115,18 +114,17 @@ class NodeSearch {
     Random random_;
     std::uint64_t seed_;
     const TimeLimit& limit_;
-    bool cuts_ = false;
 };
 
 }  // namespace
 
-Mapping NodesFirst::improve(const Mapping& start, const Goal& goal, double annealing_steps,
+Mapping NodesFirst::improve(const Mapping& start, const Goal& goal, const Means& means,
                             std::uint64_t seed) const {
     const bool few = few_neighbours(finest_.graph);
     const Goal on_nodes_goal = few ? goal_on_nodes(nodes_.problem(), goal) : goal;
     NodeSearch search(nodes_.problem(), on_nodes_goal, seed, limit_);
     const std::vector<Mapping> found =
-        search.run(level_on_nodes(finest_, nodes_), nodes_.of_cores(start), annealing_steps);
+        search.run(level_on_nodes(finest_, nodes_), nodes_.of_cores(start), means);
     std::optional<SearchState> best;
     for (const Mapping& on_nodes : found) {
         SearchState state(problem_, finest_, goal, nodes_.on_cores(on_nodes, start, goal.longest));

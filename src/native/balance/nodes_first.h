@@ -14,14 +14,19 @@ namespace numascape::balance {
 // whole.
 class NodesFirst {
   public:
+    struct Means {
+        // Above 0: nodes are annealed, too (node_annealing.h); this ignores prices of migrations.
+        double annealing_steps = 0.0;
+        bool cuts = false;  // minimum cuts, where tasks have few neighbours
+    };
+
     // The arguments must outlive this object.
     NodesFirst(const NodeProblem& nodes, const Problem& problem, const Level& finest,
                const TimeLimit& limit)
         : nodes_(nodes), problem_(problem), finest_(finest), limit_(limit) {}
 
-    // `goal` is that of the tasks on cores. If `annealing_steps` is above 0, nodes are annealed,
-    // too (node_annealing.h); this ignores prices of migrations.
-    Mapping improve(const Mapping& start, const Goal& goal, double annealing_steps,
+    // `goal` is that of the tasks on cores.
+    Mapping improve(const Mapping& start, const Goal& goal, const Means& means,
                     std::uint64_t seed) const;
 
   private:

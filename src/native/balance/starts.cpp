@@ -81,10 +81,15 @@ bool scotch_may_be_best(const Problem& problem, const Options& options) {
 Mapping on_nodes(std::string_view name, const Problem& nodes, const Options& options,
                  const TimeLimit& limit) {
     if (name == kStartTwoLevelScotch) return scotch_map(nodes, options);
-    return groups_tasks(nodes) ? partition_groups(nodes, options, limit) : metis(nodes, options);
+    return is_refined(name, nodes) ? partition_groups(nodes, options, limit)
+                                   : metis(nodes, options);
 }
 
 }  // namespace
+
+bool is_refined(std::string_view name, const Problem& problem) {
+    return name == kStartTwoLevel && groups_tasks(problem);
+}
 
 std::vector<std::string_view> chosen_starts(const SearchState& now, const Options& options,
                                             bool small) {

@@ -34,4 +34,7 @@ std::vector<std::string_view> chosen_starts(const SearchState& now, const Option
 Mapping start_mapping(std::string_view name, const NodeProblem& nodes, const Problem& problem,
                       const Options& options, const TimeLimit& limit = TimeLimit());
 
+// Whether the mapping of this start is already refined for the least communication.
+bool is_refined(std::string_view name, const Problem& problem);
+
 }  // namespace numascape::balance
