@@ -52,13 +52,13 @@ def run(*command: object, folder: Path, status: int | None = 0, **variables: str
     return done.stdout
 
 
-def mpirun(*command: object, folder: Path, ranks: int = RANKS) -> str:
+def mpirun(*command: object, folder: Path, ranks: int = RANKS, status: int | None = None) -> str:
     if shutil.which("mpirun") is None:
         pytest.skip("mpirun is not installed")
     options = ("--allow-run-as-root", "--oversubscribe", "-n", ranks)
     # A rank may end with another status without ending the others.
     survive = ("--mca", "orte_abort_on_non_zero_status", 0)
-    return run("mpirun", *options, *survive, *command, folder=folder, status=None)
+    return run("mpirun", *options, *survive, *command, folder=folder, status=status)
 
 
 def record(*words: object, folder: Path, **options: int) -> str:
@@ -193,7 +193,7 @@ def test_mpi_gives_the_same_sums(synthetic: Path) -> None:
     pytest.importorskip("mpi4py")
     before = analyse_job(synthetic).tables
     program = ("-m", "mpi4py.futures", "-m", "numascape", "merge", "--mpi", synthetic)
-    out = mpirun(sys.executable, *program, folder=synthetic.parent, ranks=3)
+    out = mpirun(sys.executable, *program, folder=synthetic.parent, ranks=3, status=0)
     assert out.count("stored the sums") == 1
     assert (synthetic / "merged.json").exists()
     job = opened(synthetic)
@@ -218,7 +218,7 @@ def by_groups(tasks: Path, output: str, *words: object) -> list[object]:
 def test_mpi_balances_groups(tasks: Path) -> None:
     pytest.importorskip("mpi4py")
     command = [*by_groups(tasks, "mpi.csv", "-m", "mpi4py.futures"), "--mpi"]
-    out = mpirun(*command, folder=tasks.parent, ranks=3)
+    out = mpirun(*command, folder=tasks.parent, ranks=3, status=0)
     assert out.count("wrote mpi.csv") == 1
     assert tasks.with_name("mpi.csv").read_text() == tasks.with_name("here.csv").read_text()
 

@@ -18,9 +18,10 @@ from typing import NoReturn
 def end_process(status: int) -> NoReturn:
     """End this process with `status`, after the functions that were registered with `atexit`.
 
-    If it must wait for another thread, Python ends as usual.
+    If it must wait for another thread, or is a rank of an MPI program, Python ends as usual. A rank
+    must call MPI_Finalize, and tell the ranks that work for it to end.
     """
-    if _has_other_threads():
+    if _has_other_threads() or "mpi4py.MPI" in sys.modules:
         sys.exit(status)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
