@@ -31,6 +31,7 @@ from numascape.findings import Finding, Kind, find
 from numascape.findings.finding import Fix, Remedy
 from numascape.machine import Machine
 from numascape.naming.destination import without_subscripts
+from numascape.trace import Trace
 
 PROGRAMS = Path(__file__).parent / "programs"
 BLIND = Path(__file__).parent / "blind"
@@ -240,15 +241,19 @@ def record(source: Path, programs: Path, traces: Path, options: Sequence[str] = 
     return trace
 
 
-def findings_in(trace: Path, machine: Machine | None = None) -> list[Finding]:
-    """The findings of a recording, as if the kernel's setting of huge pages was unknown.
+def opened_trace(path: Path) -> Trace:
+    """A recording, as if the kernel's setting of huge pages was unknown.
 
     So labels of false sharing of 2 MiB pages hold wherever the program was recorded.
     """
-    opened = numascape.open(trace)
-    host = replace(opened.info.host, huge_pages="")
-    opened = replace(opened, info=replace(opened.info, host=host))
-    return find(opened, machine, readable_sources(opened.info, None))
+    trace = numascape.open(path)
+    host = replace(trace.info.host, huge_pages="")
+    return replace(trace, info=replace(trace.info, host=host))
+
+
+def findings_in(path: Path, machine: Machine | None = None) -> list[Finding]:
+    trace = opened_trace(path)
+    return find(trace, machine, readable_sources(trace.info, None))
 
 
 def _subject(finding: Finding) -> str:

@@ -17,6 +17,7 @@ from integration.findings.labelled import (
     build,
     in_words_of,
     labels,
+    opened_trace,
     outcomes,
     score,
     sources,
@@ -152,7 +153,7 @@ def test_what_is_wrong_does_not_depend_on_the_machine(
     """
     target = open_machine(machine)
     for result in results if machine == "numa16" else [r for r in results if r.held_back]:
-        opened = numascape.open(traces / f"{result.program}.numascape")
+        opened = opened_trace(traces / f"{result.program}.numascape")
         run = examine(opened, target, readable_sources(opened.info, None))
         found = findings_of(run)
         here = as_labels(found)
