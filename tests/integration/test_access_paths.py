@@ -131,6 +131,8 @@ def test_perf_imports_them(programs: Path, command: Path, tmp_path: Path, chains
     [table] = trace.structures.filter(pl.col("name") == "table")["structure"]
     touched = trace.first_touch.filter(pl.col("structure") == table)
     assert (touched.height, set(touched["function"])) == (PAGES, {"main"})
+    functions = trace.call_paths["function"]
+    assert {functions[path[-1]] for path in calls_to(trace, touched["path"])} == {"main"}
     # As if these were samples, which only some processors take.
     recording = dataclasses.replace(read_perf_data(data), counts="samples")
     write_trace(tmp_path / "s.numascape", *convert_samples(recording))
