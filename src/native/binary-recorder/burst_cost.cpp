@@ -21,10 +21,12 @@ constexpr uint64_t kTicksBetween = 1 << 21;
 constexpr uint64_t kIndirectPs = 2300;
 constexpr uint64_t kUnitPs = 200;
 constexpr uint64_t kLeastPartOfProgram = 3;
+constexpr uint64_t kLeastPartOfCounting = 4;
 
 // What the threads of the process did so far; times are CPU time.
 struct Sums {
     std::atomic<uint64_t> burst_ns;
+    std::atomic<uint64_t> burst_plain_ns;  // what they would need in plain blocks
     std::atomic<uint64_t> burst_units;
     std::atomic<uint64_t> gap_units;
     std::atomic<uint64_t> own_ticks;  // outside of bursts
@@ -49,8 +51,7 @@ struct Costs {
     uint64_t native;  // without the recorder
     uint64_t bursts;  // what bursts took more than plain code
     uint64_t other;   // everything else that the recorder did
-    uint64_t units;
-    uint64_t burst_units;
+    uint64_t native_of_bursts;
 };
 Costs earlier;  // when the native time was between a quarter and a half of the present one
 Costs latest;
@@ -107,8 +108,8 @@ clockid_t find_helper() {
 }
 
 void begin() {
-    sums.burst_ns = sums.burst_units = sums.gap_units = sums.own_ticks = sums.ways_ns =
-        sums.indirect = 0;
+    sums.burst_ns = sums.burst_plain_ns = sums.burst_units = sums.gap_units = sums.own_ticks =
+        sums.ways_ns = sums.indirect = 0;
     earlier = latest = {};
     beginning.process_ns = os::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     beginning.helper_ns = helper_clock != 0 ? os::clock_ns(helper_clock) : 0;
@@ -129,8 +130,7 @@ uint64_t translated_ns(uint64_t plain, uint64_t gap_units, uint64_t burst_units)
 bool measure(Costs& costs) {
     const uint64_t gap_units = load(sums.gap_units);
     const uint64_t burst_ns = load(sums.burst_ns);
-    costs.burst_units = load(sums.burst_units);
-    costs.units = gap_units + costs.burst_units;
+    const uint64_t burst_units = load(sums.burst_units);
     const uint64_t process =
         difference(os::clock_ns(CLOCK_PROCESS_CPUTIME_ID), beginning.process_ns);
     const uint64_t helper =
@@ -139,12 +139,14 @@ bool measure(Costs& costs) {
     const uint64_t ticks = difference(os::ticks(), beginning.ticks);
     const uint64_t own = product_over(load(sums.own_ticks), elapsed, ticks);
     const uint64_t plain = difference(process, burst_ns + own);
-    if (gap_units == 0 || costs.burst_units == 0 || plain == 0) {
+    if (gap_units == 0 || burst_units == 0 || plain == 0) {
         return false;
     }
-    const uint64_t translated = translated_ns(plain, gap_units, costs.burst_units);
-    costs.native = product_over(plain - translated, costs.units, gap_units);
-    costs.bursts = difference(burst_ns, costs.native - (plain - translated));
+    const uint64_t translated = translated_ns(plain, gap_units, burst_units);
+    const uint64_t native = plain - translated;
+    costs.native_of_bursts = product_over(load(sums.burst_plain_ns), native, plain + own);
+    costs.native = native + costs.native_of_bursts;
+    costs.bursts = difference(burst_ns, costs.native_of_bursts);
     costs.other = own + helper + translated;
     return true;
 }
@@ -164,8 +166,11 @@ uint64_t affordable_ns(const Costs& now) {
 // show what counting costs.
 uint32_t choose(const Costs& now, uint32_t present) {
     const uint64_t affordable = affordable_ns(now);
-    // What it would have cost to count everything in bursts.
-    const uint64_t everything = product_over(now.bursts, now.units, now.burst_units);
+    // What it would have cost to count everything in bursts; a part of the time at least, because
+    // the first bursts may show too little.
+    const uint64_t found = product_over(now.bursts, now.native, now.native_of_bursts);
+    const uint64_t least = now.native / kLeastPartOfCounting;
+    const uint64_t everything = found > least ? found : least;
     uint32_t chosen = present == 0 ? 0 : present - 1;
     while (chosen < kLeastLevel && (affordable == 0 || everything >> (chosen + 1) > affordable)) {
         ++chosen;
@@ -201,25 +206,29 @@ void cost_after_fork() {
     }
 }
 
-void cost_burst_begins(BurstState& state) {
-    if (holds_cost() && shard.makes_calls()) {
-        state.began_ns = os::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+void cost_burst_ends(BurstState& state, uint64_t units) {
+    if (!holds_cost() || !shard.makes_calls()) {
+        return;
     }
+    state.ended_ns = os::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    sums.burst_ns += difference(state.ended_ns, state.began_ns);
+    sums.burst_plain_ns += product_over(state.gap_ns, units, state.gap_done);
+    sums.burst_units += units;
+    sums.indirect += reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kIndirect));
+    write_thread_slot(ThreadSlot::kIndirect, nullptr);
 }
 
-void cost_burst_ends(const BurstState& state, uint64_t units) {
-    if (holds_cost() && shard.makes_calls()) {
-        sums.burst_ns += difference(os::clock_ns(CLOCK_THREAD_CPUTIME_ID), state.began_ns);
-        sums.burst_units += units;
-        sums.indirect += reinterpret_cast<uint64_t>(read_thread_slot(ThreadSlot::kIndirect));
-        write_thread_slot(ThreadSlot::kIndirect, nullptr);
+void cost_gap_ends(BurstState& state, uint64_t units) {
+    if (!holds_cost() || !shard.makes_calls()) {
+        return;
     }
-}
-
-void cost_gap_ends(uint64_t units) {
-    if (holds_cost()) {
-        sums.gap_units += units;
+    state.began_ns = os::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    // A gap without units does not show what they need.
+    if (units != 0) {
+        state.gap_ns = difference(state.began_ns, state.ended_ns);
+        state.gap_done = units;
     }
+    sums.gap_units += units;
 }
 
 void cost_block_begins() {

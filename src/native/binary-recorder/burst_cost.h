@@ -6,8 +6,8 @@
 // The recorder's time is measured: bursts, building blocks, following allocations and system calls,
 // and the process that records page faults. All other CPU time is that of plain blocks. DynamoRIO
 // has translated them, which has costs for each indirect jump, each unit of work and each call of
-// the recorder (kIndirectPs ...). The rest, divided by the plain units of work, times all units, is
-// the time without the recorder.
+// the recorder (kIndirectPs ...). The rest is the time without the recorder, beside bursts. A burst
+// would need as much for each unit of work as the gap before it.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,9 @@ void cost_init();
 // In the child of a fork: its costs begin.
 void cost_after_fork();
 
-// The thread begins a burst, has ended one, or ends a gap of so many units.
-void cost_burst_begins(BurstState& state);
-void cost_burst_ends(const BurstState& state, uint64_t units);
-void cost_gap_ends(uint64_t units);
+// The thread has ended a burst or a gap of so many units.
+void cost_burst_ends(BurstState& state, uint64_t units);
+void cost_gap_ends(BurstState& state, uint64_t units);
 // The calling thread begins to build a block, and has built it.
 void cost_block_begins();
 void cost_block_built(const BurstState& state);

@@ -62,7 +62,6 @@ void choose_level(ThreadRecorder& recorder) {
 void begin_burst(ThreadRecorder& recorder) {
     BurstState& state = recorder.bursts;
     BurstWork& work = state.work[state.level];
-    cost_burst_begins(state);
     shard.choose_group(recorder, state.level, static_cast<uint32_t>(work.bursts % kBurstGroups));
     ++work.bursts;
     work.burst_units = state.burst_units;
@@ -132,7 +131,7 @@ void units_ran_out(app_pc start, uint64_t units) {
         end_burst(*recorder);
         cost_burst_ends(state, done);
     } else {
-        cost_gap_ends(done);
+        cost_gap_ends(state, done);
         begin_burst(*recorder);
     }
     state.counting = !state.counting;
@@ -186,6 +185,7 @@ void bursts_after_fork(ThreadRecorder& recorder) {
         work = {};
     }
     state.equal_bursts = 0;
+    state.began_ns = state.ended_ns = 0;  // the clock of the thread begins again
     state.rest = done < state.rest ? state.rest - done : 0;
     state.length = length;
 }

@@ -77,6 +77,9 @@ struct BurstState {
     uint64_t first_length;  // of a burst in which the thread begins; otherwise 0
     uint64_t began;         // the time at which the last burst began, in ticks
     uint64_t began_ns;      // the same in CPU time of the thread, if a cost is held
+    uint64_t ended_ns;      // its end
+    uint64_t gap_ns;        // CPU time of the gap before it
+    uint64_t gap_done;      // units of this gap
     uint64_t burst_units;   // the length of the bursts, which grows
     uint64_t gap_units;     // that of the gaps: the share's part of a period
     uint64_t build_began;   // the time at which the last block was begun to be built, in ticks
