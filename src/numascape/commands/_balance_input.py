@@ -58,15 +58,18 @@ def hosts_and_tasks(
     described = open_machine(machine)
     one, costs = one_host(described, machine, given)
     tasks = _tasks(graph, one.cores * (given.hosts or 1), form)
-    hosts = given.hosts
-    if hosts is None:
-        hosts = int(tasks.core.max(initial=0)) // one.cores + 1
-        if hosts > 1:
-            terminal.say(
-                f"the tasks are on more cores than one {terminal.printable(one.name)} has: "
-                f"{hosts} hosts are assumed (use --hosts to change it)"
-            )
-            tasks = _tasks(graph, one.cores * hosts, form)
+    needed = int(tasks.core.max(initial=0)) // one.cores + 1
+    hosts = given.hosts or needed
+    if hosts < needed:
+        raise NumascapeError(
+            f"--hosts {hosts} is too few: the tasks are on cores of {needed} hosts"
+        )
+    if given.hosts is None and hosts > 1:
+        terminal.say(
+            f"the tasks are on more cores than one {terminal.printable(one.name)} has: "
+            f"{hosts} hosts are assumed (use --hosts to change it)"
+        )
+        tasks = _tasks(graph, one.cores * hosts, form)
     if loads is not None:
         from numascape.balance.formats.loads import with_loads
 

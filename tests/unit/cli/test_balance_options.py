@@ -68,3 +68,10 @@ def test_a_memory_limit_for_tasks_without_memory_is_named(numascape: Numascape, 
     status, _, errors = numascape("balance", file, "-m", "numa16", "--memory-limit", "8G")
     assert status == 0
     assert "note: the memory of these tasks is unknown: --memory-limit has no effect" in errors
+
+
+def test_fewer_hosts_than_the_tasks_are_on_are_refused(numascape: Numascape, file: Path) -> None:
+    status, output, errors = numascape("balance", file, "-m", "core:4 pu:1", "--hosts", 2)
+    assert (status, output) == (2, "")
+    expected = "--hosts 2 is too few: the tasks are on cores of 4 hosts"
+    assert errors == f"numascape: error: {expected}\n"
