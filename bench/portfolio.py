@@ -48,7 +48,7 @@ LARGEST = {
     "Mt-KaHyPar in two levels": ("97k", "97k"),
     "KaHyPar in two levels": ("10k", "1k"),
     "KaHyPar": ("10k", "10k"),
-    "Mt-KaHyPar": ("97k", "97k"),
+    "Mt-KaHyPar": ("97k", "10k"),
     "KaFFPa": ("10k", "10k"),
     "SharedMap": ("10k", "10k"),
 }
@@ -68,7 +68,8 @@ NOTES = {
         "Excess: communication cost beyond that of all messages on one node; at an imbalance of at "
         f"most {IMBALANCE} (rivals: {RIVALS_IMBALANCE}). One NUMA factor, {FACTOR:g}. Rivals: "
         "METIS; Scotch, except on power law and random graphs of 97k and more; METIS in two levels "
-        "(pymetis); KaFFPa, SharedMap, KaHyPar and Mt-KaHyPar, up to 10k. In two levels: the "
+        "(pymetis); KaFFPa, SharedMap, KaHyPar and Mt-KaHyPar, up to 10k (Mt-KaHyPar also on "
+        "meshes and AMR graphs of 97k). In two levels: the "
         "smaller excess of Mt-KaHyPar (up to 97k) and KaHyPar (up to 1k; meshes and AMR graphs of "
         "10k) if bench/rivals calls them for the nodes, and then for the cores of each node; both "
         "take many times as long as ours. Migrations are relabelled. Ours: incumbent "
