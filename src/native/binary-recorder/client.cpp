@@ -31,8 +31,6 @@ bool detached = false;
 
 namespace {
 
-reg_id_t slot_segment = DR_REG_NULL;
-uint slot_offset = 0;
 ShardFiles files;
 PageCounter* spare_table = nullptr;  // for threads without a table; its counts are lost
 int child_index = -1;                // thread-local field: the recorder of a child of vfork
@@ -312,41 +310,11 @@ void process_ended() {
         finish_shard(kShardEnded, self());
     }
     instrument_exit();
-    dr_raw_tls_cfree(slot_offset, static_cast<uint>(ThreadSlot::kCount));
+    thread_slots_exit();
     drmgr_exit();
 }
 
 }  // namespace
-
-opnd_t thread_slot(void* drcontext, ThreadSlot slot) {
-    return dr_raw_tls_opnd(drcontext, slot_segment, slot_offset + static_cast<unsigned>(slot) * 8);
-}
-
-void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, ThreadSlot slot,
-                      reg_id_t into) {
-    dr_insert_read_raw_tls(drcontext, block, where, slot_segment,
-                           slot_offset + static_cast<unsigned>(slot) * 8, into);
-}
-
-// Uses kStorageRegister, because asking for the address of the storage costs a system call.
-void write_thread_slot(ThreadSlot slot, const void* value) {
-    const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
-    write_storage(at, reinterpret_cast<uint64_t>(value));
-}
-
-void* const* thread_slots() {
-    return reinterpret_cast<void* const*>(static_cast<byte*>(dr_get_dr_segment_base(slot_segment)) +
-                                          slot_offset);
-}
-
-void* read_thread_slot(ThreadSlot slot) {
-    const uint64_t at = slot_offset + static_cast<unsigned>(slot) * 8;
-    return reinterpret_cast<void*>(read_storage(at));
-}
-
-ThreadRecorder* self() {
-    return static_cast<ThreadRecorder*>(read_thread_slot(ThreadSlot::kRecorder));
-}
 
 void start(int argc, const char* argv[]) {
     dr_set_client_name("Numascape", "the project's issue tracker");
@@ -365,8 +333,7 @@ void start(int argc, const char* argv[]) {
         shard.model_caches(options.cache);
     }
     drmgr_init();
-    dr_raw_tls_calloc(&slot_segment, &slot_offset, static_cast<uint>(ThreadSlot::kCount), 0);
-    DR_ASSERT_MSG(slot_segment == kStorageRegister, "thread-local storage is elsewhere");
+    thread_slots_init();
     const bool opened = call_stacks.open() && touch_callers.open();
     DR_ASSERT(opened);
     (void)opened;

@@ -75,6 +75,8 @@ enum class ThreadSlot : unsigned {
     kSpilled,  // the program's values of the scratch registers, one word per role
     kCount = kSpilled + 5
 };
+void thread_slots_init();
+void thread_slots_exit();
 opnd_t thread_slot(void* drcontext, ThreadSlot slot);
 void load_thread_slot(void* drcontext, instrlist_t* block, instr_t* where, ThreadSlot slot,
                       reg_id_t into);

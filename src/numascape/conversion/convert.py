@@ -142,10 +142,8 @@ def _assemble(
     def joined(of: Callable[[ProcessTables], pl.DataFrame]) -> Iterator[pl.DataFrame]:
         return (renumbered(with_phases(of(part), part)) for part in parts)
 
-    accesses = renumbered(accesses)
     counts = _counts(session, shards)
-    if counts == "first touches":
-        accesses = accesses.clear()
+    accesses = renumbered(accesses.clear() if counts == "first touches" else accesses)
     # Each process is in one part. So a line has two rows only if phases were joined.
     join = merged if any(phases.numbers) else joined_lines
     lines = join(joined(lambda part: part.lines))
