@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "touch_callers.h"
 
-
 namespace numascape {
 namespace {
 
