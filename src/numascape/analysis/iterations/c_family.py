@@ -32,6 +32,9 @@ _PURE: Final = (
 )
 
 
+_REMAINDERS: Final = ("%", "&", ">>")
+"""Operators whose results are the same for several operands."""
+
 _STEP: Final = re.compile(r"(\+\+|--)\w+$|\w+(\+\+|--)$|\w+\s*[-+]=|(\w+)\s*=\s*\3\s*[-+](?!>)")
 """How a counter is changed after each iteration, so that the number of iterations is known."""
 
@@ -49,7 +52,7 @@ def dependence(loop: Node) -> str:
     return (
         _ends_early(body)
         or _calls(body, derived)
-        or _written(body, own, derived)
+        or _written(body, own, derived, _scattered(body))
         or _carried(body, own)
     )
 
@@ -85,6 +88,41 @@ def _derived(body: Node, counter: str) -> set[str]:
                 target = declarator.child_by_field_name("declarator") or declarator
                 derived |= set(identifiers(target)[:1])
     return derived
+
+
+def _scattered(body: Node) -> set[str]:
+    """The variables of the body that may have the same value in two iterations.
+
+    They are read from memory, returned by a function, or a remainder. The counters of inner loops
+    are left out: their ranges usually follow each other.
+    """
+    found: set[str] = set()
+    for declaration in below(body, "declaration"):
+        around = declaration.parent
+        if around is not None and around.type == "for_statement":
+            continue
+        for declarator in declaration.children_by_field_name("declarator"):
+            value = declarator.child_by_field_name("value")
+            target = declarator.child_by_field_name("declarator")
+            is_number = target is not None and target.type == "identifier"
+            if is_number and value is not None and _is_scattered(value, found):
+                found |= set(identifiers(declarator)[:1])
+    return found
+
+
+def _is_scattered(value: Node, scattered: set[str]) -> bool:
+    """Whether the value may be the same in two iterations, although it depends on the counter."""
+    if scattered & set(identifiers(value)) or any(below(value, "subscript_expression")):
+        return True
+    if any(text(one).startswith("*") for one in below(value, "pointer_expression")):
+        return True
+    operators = (one.child_by_field_name("operator") for one in below(value, "binary_expression"))
+    if any(one is not None and text(one) in _REMAINDERS for one in operators):
+        return True
+    return any(
+        not text(call.child_by_field_name("function") or call).startswith("static_cast")
+        for call in below(value, "call_expression")
+    )
 
 
 def _ends_early(body: Node) -> str:
@@ -132,7 +170,7 @@ def _takes_address(call: Node) -> Iterator[bool]:
             yield True
 
 
-def _written(body: Node, own: set[str], derived: set[str]) -> str:
+def _written(body: Node, own: set[str], derived: set[str], scattered: set[str]) -> str:
     targets = [target for target in _targets(body) if target.type != "identifier"]
     for target in _targets(body):
         if target.type == "identifier" and text(target) not in own:
@@ -141,7 +179,10 @@ def _written(body: Node, own: set[str], derived: set[str]) -> str:
         if not derived & set(identifiers(target)):
             if not set(identifiers(target)[:1]) & own:
                 return f"writes `{text(target)}` in every iteration"
-        elif any(_indices_with_memory(target)):
+            continue
+        # One index that is another one in each iteration is enough.
+        indices = [one for one in _indices(target) if derived & set(identifiers(one))]
+        if indices and all(_is_scattered(index, scattered) for index in indices):
             return f"writes `{text(target)}`, which two iterations may write"
     return ""
 
@@ -156,13 +197,21 @@ def _targets(body: Node) -> Iterator[Node]:
             yield target
 
 
-def _indices_with_memory(target: Node) -> Iterator[bool]:
-    """Whether an index is itself read from memory or computed by a call."""
-    for subscript in below(target, "subscript_expression"):
-        array = subscript.child_by_field_name("argument")
-        for child in subscript.named_children:
-            if child != array and any(below(child, "subscript_expression", "call_expression")):
-                yield True
+def _indices(target: Node) -> Iterator[Node]:
+    """The indices of an element, and the arguments of a function that returns a reference to it."""
+    node: Node | None = target
+    while node is not None:
+        array = node.child_by_field_name("argument") or node.child_by_field_name("function")
+        if node.type == "subscript_expression":
+            for child in node.named_children:
+                if child != array:
+                    yield from child.named_children if "list" in child.type else (child,)
+        elif node.type == "call_expression":
+            arguments = node.child_by_field_name("arguments")
+            yield from arguments.named_children if arguments is not None else ()
+        elif node.type == "pointer_expression" and array is not None:
+            yield array
+        node = array
 
 
 def _carried(body: Node, own: set[str]) -> str:
