@@ -142,18 +142,18 @@ def _without_loop(subject: Subject, like: str) -> str:
 
 def _divide_alike(subject: Subject, loop: Place, like: str) -> str:
     """Advise on a loop that initialises in parallel, but not as the work needs it."""
+    if fills_in_any_order(subject.run.trace, subject.structure):
+        serial = subject.whole.first_toucher_share >= MIN_SERIAL_SHARE
+        by_chance = "chance decides which of them touches a page first"
+        who = "the thread that starts first touches most pages" if serial else by_chance
+        it = f"All threads write anywhere in it in the loop at {_bare(loop)}, so {who}."
+        return _touch_before(subject, it, like)
     if subject.whole.first_toucher_share < MIN_SERIAL_SHARE:
         return (
             f"The loop at {_bare(loop)} that initialises it is parallel already, but divides the "
             f"work differently. Use the same schedule over the same range{like}. A thread then "
             "first touches the pages on which it works."
         )
-    if fills_in_any_order(subject.run.trace, subject.structure):
-        it = (
-            f"All threads write anywhere in it in the loop at {_bare(loop)}, so the thread that "
-            "starts first touches most of its pages."
-        )
-        return _touch_before(subject, it, like)
     return (
         f"The loop at {_bare(loop)} that initialises it is parallel already, but thread "
         f"{subject.whole.first_toucher} touched most pages first. There are two possible causes. "

@@ -198,6 +198,7 @@ def test_a_loop_that_is_parallel_already_is_divided_otherwise(
     # This also holds if the parallel loop is around a loop that could be parallel.
     loop = ParallelLoop(12, "", (9, 12))
     found = subject(touched, used, already=True, serial=0.25, initial_loop=loop)
+    found.run.trace, found.structure = None, 0
     assert initialise_in_parallel(found).startswith(
         "The loop at a.c:9 that initialises it is parallel already, but divides the work"
     )
@@ -206,7 +207,9 @@ def test_a_loop_that_is_parallel_already_is_divided_otherwise(
     assert "but thread 0 touched most pages first. There are two" in initialise_in_parallel(found)
     anywhere = True
     advice = initialise_in_parallel(found)
-    assert "All threads write anywhere in it in the loop at a.c:9, so the thread that" in advice
+    assert "anywhere in it in the loop at a.c:9, so the thread that starts first touches" in advice
+    found.whole.first_toucher_share = 0.25
+    assert "so chance decides which of them touches a page first" in initialise_in_parallel(found)
     assert "in a parallel loop of their own" in advice
 
 
