@@ -84,7 +84,8 @@ def initialise_in_parallel(subject: Subject) -> str:
         on = f"the initialisation{where}"
     else:
         return _without_loop(subject, like)
-    directive = _directive(subject, "parallel for", "schedule(static)")
+    private = f"private({', '.join(loop.private)}) " if loop is not None and loop.private else ""
+    directive = _directive(subject, "parallel for", f"{private}schedule(static)")
     return (
         f"Initialise it in parallel: `{directive}` on {on}, with the same division of work{like}. "
         "Each thread then touches its own pages first, and the kernel puts them on its node."

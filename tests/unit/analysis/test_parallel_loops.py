@@ -144,3 +144,30 @@ def test_no_loop_is_no_answer(tmp_path: Path) -> None:
     source = read_source(str(path))
     assert source is not None
     assert parallel_loop(source, 2) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "private"),
+    [
+        ("for (i = 0; i < n; i++)\n for (j = 0; j < n; j++)\n  a[i][j] = 1;", 2, ("j",)),
+        ("for (i = 0; i < n; i++)\n for (int j = 0; j < n; j++)\n  a[i][j] = 1;", 2, ()),
+        (
+            "for (i = 0; i < n; i++)\n for (j = 0; j < n; j++)\n  for (k = 0; k < n; k++)\n"
+            "   u[0][i][j][k] = 1.0;",
+            2,
+            ("j", "k"),
+        ),
+        ("for (i = 0; i < n; i++) { int j; for (j = 0; j < n; j++) a[i][j] = 1; }", 2, ()),
+        ("for (i = 0; i < n; i++)\n for (; j < n; j++)\n  a[i][j] = 1;", 0, ()),
+    ],
+)
+def test_counters_of_inner_loops_can_be_private(
+    tmp_path: Path, code: str, line: int, private: tuple[str, ...]
+) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(f"void f(void) {{\n{code}\n}}\n")
+    source = read_source(str(path))
+    assert source is not None
+    found = parallel_loop(source, 2 + code.count("\n"))
+    assert found is not None
+    assert (found.line, found.private) == (line, private)

@@ -187,6 +187,9 @@ def test_the_outermost_loop_that_can_is_named() -> None:
     touched = Place("fill", "/src/a.c", 12, loop=True)
     advice = initialise_in_parallel(subject(touched, initial_loop=ParallelLoop(10, "")))
     assert "`#pragma omp parallel for schedule(static)` on the loop at a.c:10," in advice
+    loop = ParallelLoop(10, "", private=("j", "k"))
+    advice = initialise_in_parallel(subject(touched, initial_loop=loop))
+    assert "`#pragma omp parallel for private(j, k) schedule(static)` on the loop" in advice
 
 
 def test_a_loop_that_is_parallel_already_is_divided_otherwise(

@@ -85,8 +85,7 @@ def subject(pattern: Pattern, **known: Any) -> Any:
     )
     found.far_from = lambda share: Subject.far_from(found, share)
     found.is_shared_by_all = pattern is Pattern.SHARED
-    found.last_read = None
-    found.own_instances = False
+    found.last_read, found.own_instances = None, False
     found.is_shared_by_groups = pattern is Pattern.GROUPS
     return found
 

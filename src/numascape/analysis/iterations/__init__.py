@@ -29,12 +29,13 @@ class ParallelLoop:
     `line` is its first line, or 0 if there is none. Then `reason` says why the innermost loop's
     iterations depend on each other, such as "may change `sum`, which the next iteration reads". The
     page writes "it" before the reason. `around` has the first lines of all loops around the line,
-    the outermost first.
+    the outermost first. `private` are variables that each thread needs for itself.
     """
 
     line: int
     reason: str
     around: tuple[int, ...] = ()
+    private: tuple[str, ...] = ()
 
 
 def parallel_loop(source: Source, line: int) -> ParallelLoop | None:
@@ -47,9 +48,11 @@ def parallel_loop(source: Source, line: int) -> ParallelLoop | None:
         return None
     reasons = [dependence(loop) for loop in around]
     lines = tuple(loop.start_point.row + 1 for loop in around)
-    for first, reason in zip(lines, reasons, strict=True):
+    for loop, first, reason in zip(around, lines, reasons, strict=True):
         if not reason:
-            return ParallelLoop(first, "", lines)
+            # In Fortran, the counters of inner loops are private anyway.
+            own = () if source.language == "fortran" else c_family.private_counters(loop)
+            return ParallelLoop(first, "", lines, own)
     return ParallelLoop(0, reasons[-1], lines)
 
 

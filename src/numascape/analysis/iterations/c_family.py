@@ -47,7 +47,7 @@ def dependence(loop: Node) -> str:
     counter = _counter(loop)
     if not counter:
         return "has no counter"
-    own = {counter} | set(_declared(body))
+    own = {counter} | set(_declared(body)) | set(private_counters(loop))
     derived = _derived(body, counter)
     return (
         _ends_early(body)
@@ -55,6 +55,24 @@ def dependence(loop: Node) -> str:
         or _written(body, own, derived, _scattered(body))
         or _carried(body, own)
     )
+
+
+def private_counters(loop: Node) -> tuple[str, ...]:
+    """The counters of inner loops that are declared outside: each thread needs its own ones.
+
+    An inner loop sets its counter before it reads it.
+    """
+    body = loop.child_by_field_name("body")
+    if body is None:
+        return ()
+    inner = (one for one in below(body, "for_statement") if not any(_declares(one)))
+    names = dict.fromkeys(map(_counter, inner))
+    return tuple(name for name in names if name and name not in set(_declared(body)))
+
+
+def _declares(loop: Node) -> Iterator[Node]:
+    start = loop.child_by_field_name("initializer")
+    return below(start, "declaration") if start is not None else iter(())
 
 
 def _counter(loop: Node) -> str:
