@@ -14,8 +14,8 @@ from numascape.conversion.places import packed
 from numascape.trace.schema import OPTIONAL_COLUMNS, SCHEMAS
 
 # The numbers of the places of code addresses; and by number: function, file and line.
-Places = tuple[pl.Series, pl.DataFrame]
-PlacesOf = Callable[[pl.Series], Places]
+NumberedPlaces = tuple[pl.Series, pl.DataFrame]
+PlacesOf = Callable[[pl.Series], NumberedPlaces]
 
 _SCHEMA: Final = pl.Schema({**SCHEMAS["source_lines"], **OPTIONAL_COLUMNS["source_lines"]})
 _PLACE: Final = ["file", "line", "function"]
@@ -65,7 +65,7 @@ class Sites:
     """
 
     counts: pl.DataFrame
-    places: Places
+    places: NumberedPlaces
     samples: native.StructureSamples
 
 
