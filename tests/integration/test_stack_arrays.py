@@ -64,6 +64,7 @@ def test_arrays_have_their_variable_function_and_line(recording: Any) -> None:
 
 def test_a_frame_that_is_gone_has_no_more_accesses(recording: Any) -> None:
     assert whole_pages(recording, "once") == [(0, 1)] * PAGES
+    assert whole_pages(recording, "leaf") == [(0, 1)] * PAGES
     assert whole_pages(recording, "inner") == [(0, 1)] * PAGES
     assert whole_pages(recording, "outer") == [(0, 2)] * PAGES
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "frame_registers.h"
+
 namespace numascape {
 namespace {
 
@@ -43,7 +45,7 @@ std::vector<StackFrameVariables::Extent> StackFrameVariables::variables(
         const uint64_t bytes = is_whole ? frame.start - frame.end : place.bytes;
         const uint64_t address = base.value_or(0) + static_cast<uint64_t>(place.offset);
         // If a register does not hold what debug information says, the address is elsewhere.
-        const uint64_t end = frame.end - (probed ? kPageBytes : 0);
+        const uint64_t end = frame.end - (probed ? kPageBytes : 0) - kRedZoneBytes;
         const bool fits = base && bytes >= kPageBytes && bytes <= frame.start - end &&
                           address >= end && address <= frame.start - bytes;
         if (fits) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stack_frames.h"
 
+#include "frame_registers.h"
 #include "os.h"
 
 namespace numascape {
@@ -21,7 +22,8 @@ void write(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& fram
 
 void move_counts(ShardWriter& shard, ThreadRecorder& recorder, const FrameGrowth& frame,
                  uint64_t time) {
-    shard.retire(recorder, window_page(frame.end), window_page(frame.start - 1) + 1, time);
+    shard.retire(recorder, window_page(frame.end - kRedZoneBytes), window_page(frame.start - 1) + 1,
+                 time);
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ __attribute__((noinline)) static void call_once(void) {
     write_pages(once, 0, PAGES);
 }
 
+// It calls no function, so compilers put a part of the array below the stack pointer.
+__attribute__((noinline)) static void call_none(void) {
+    double leaf[ROOM];
+    const uintptr_t begin = ((uintptr_t)leaf + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    volatile double* words = (volatile double*)begin;
+    for (long i = 0; i < PAGES * WORDS; i++) words[i] = 1;
+}
+
 __attribute__((noinline)) static void call_first(void) {
     double first[ROOM];
     write_pages(first, 0, PAGES);
@@ -132,6 +140,7 @@ int main(void) {
     run_threads(of_main);
     run_child(of_main);
     call_once();
+    call_none();
     small_frames(100);
     for (int i = 0; i < 100; ++i) {
         call_first();

@@ -14,5 +14,7 @@ inline constexpr uint64_t kReturnColumn = 16;
 inline constexpr uint64_t kDwarfRegisters = kReturnColumn + 1;
 // A call pushes the return address: it is the word below the frame's address.
 inline constexpr int64_t kReturnOffset = -8;
+// Functions that call no others may use this much memory below the stack pointer (the red zone).
+inline constexpr uint64_t kRedZoneBytes = 128;
 
 }  // namespace numascape
