@@ -16,8 +16,8 @@ constexpr uint32_t kFirstLevel = 6;
 constexpr uint64_t kTicksBetween = 1 << 21;
 
 // What translated code takes longer, in picoseconds: for an indirect jump, call or return; and for
-// a unit of work. Measured on one processor (bench/results/sample.md). A part of the time of plain
-// blocks is always taken to be the program's.
+// a unit of work. Measured on one processor (bench/results/dial-ways.md). A part of the time of
+// plain blocks is always taken to be the program's.
 constexpr uint64_t kIndirectPs = 2300;
 constexpr uint64_t kUnitPs = 200;
 constexpr uint64_t kLeastPartOfProgram = 3;

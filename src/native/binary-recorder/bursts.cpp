@@ -109,6 +109,7 @@ bool bursts() {
 void bursts_init() {
     if (bursts()) {
         dr_register_block_placed_event(block_placed);
+        cost_init();
     }
 }
 
@@ -177,6 +178,7 @@ void start_bursts(ThreadRecorder& recorder) {
 }
 
 void bursts_after_fork(ThreadRecorder& recorder) {
+    cost_after_fork();
     BurstState& state = recorder.bursts;
     const int64_t left = state.left == nullptr ? 0 : *state.left;
     const uint64_t length = left < 0 ? 0 : static_cast<uint64_t>(left);

@@ -207,7 +207,6 @@ void forked(void*) {
         dr_abort();
     }
     fill_line_slots(*recorder);
-    cost_after_fork();
     bursts_after_fork(*recorder);
     child_lock.reset();
     idle_children = nullptr;
@@ -320,9 +319,7 @@ void start(int argc, const char* argv[]) {
     dr_set_client_name("Numascape", "the project's issue tracker");
     shard.grow_files_by(grow_shard_file);
     const bool understood = parse_options(argc, argv);
-    if (bursts()) {
-        shard.count_bursts(kBurstGroups, holds_cost() ? kMaxBurstLevels : 1);
-    }
+    shard.count_bursts(bursts() ? kBurstGroups : 0, holds_cost() ? kMaxBurstLevels : 1);
     if (!understood || !open_first_shard_files(files) ||
         !shard.open(files.shard, files.tables, program_path(), "",
                     options.attached ? uint32_t{kShardAttached} : 0)) {
@@ -357,7 +354,6 @@ void start(int argc, const char* argv[]) {
     large_frames_init();
     phases_init();
     bursts_init();
-    cost_init();
     if (options.attached) {
         start_release_thread();
     }
