@@ -75,9 +75,10 @@ NOTES = {
         "take many times as long as ours. Migrations are relabelled. Ours: incumbent "
         f"with its defaults and {FOR_EVER:g} iterations until the next balance. CPU times: the "
         "least of some interleaved rounds, one thread. Load: the load average when the row began; "
-        "the machine has two CPUs. Rows with a commit were measured before it (45336e44: with "
-        "effort 0). Where a graph was measured again because ours had changed, the results of slow "
-        "rivals are those of the first time (SharedMap, KaHyPar and Mt-KaHyPar, on power law and "
+        "the machine has two CPUs. Rows of power law and random graphs of 1k, 10k and, with seed "
+        "1, of 97k are up to two days older. Where a graph was measured again because "
+        "ours had changed, the results of slow rivals are those of the first time (SharedMap, "
+        "KaHyPar and Mt-KaHyPar, on power law and "
         "random graphs of 10k)."
     ),
     PRICED: "Of the first seed. The price of a migration is the mean communication cost of a task.",
