@@ -17,11 +17,13 @@ from rich.console import Console
 
 from bench.measure import machine
 from bench.published_policies import RECORDINGS, Result, results
+from bench.published_searches import record_searches, search_results
 from bench.tables import RESULTS, ResultTable, publish
 from numascape.appearance.style import SETTINGS
 from numascape.figures.drawing import save
 
 console = Console(stderr=True)
+BUILT = Path(__file__).parents[1] / "build" / "searches"
 COLOURS = {"IS.D": "#2c7fb8", "Ondes3D": "#d7642c", "matrix,": "#8a5aa8"}
 
 
@@ -143,6 +145,30 @@ def tables(every: list[Result]) -> list[ResultTable]:
     ]
 
 
+def search_tables(every: list[Result]) -> list[ResultTable]:
+    """The searches: how close the predictions are, and each of them."""
+    found = [r for r in every if r.counts]
+    cases = list(dict.fromkeys(r.case for r in found))
+    right = sum(best_is_right([r for r in every if r.case == case]) for case in cases)
+    errors = [abs(r.predicted - r.published) for r in found]
+    inside = sum(r.low - 2 * r.error <= r.published <= r.high + 2 * r.error for r in found)
+    rows: list[list[str | float | None]] = [
+        [r.case, r.policy, r.published, r.predicted, r.low, r.high, r.predicted - r.published,
+         r.limit]
+        for r in found
+    ]  # fmt: skip
+    return [
+        ResultTable(
+            "Searches, in percent of the time with first touch",
+            ["", "policy", "published", "predicted", "from", "to", "error", "limited by"],
+            rows,
+            f"Best policy right in {right} of {len(cases)} cases; rank correlation "
+            f"{rank_correlation(found):.2f}; median error {np.median(errors):.3g} points; {inside} "
+            f"of {len(found)} published results are within the interval. Nothing is fitted.",
+        )
+    ]
+
+
 def draw(found: list[Result]) -> Figure:
     """Predicted over published speedups, with the model's intervals."""
     with mpl.rc_context(SETTINGS):
@@ -177,8 +203,9 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         place = traces or Path(folder)
         record(place)
+        record_searches(place, BUILT)
         found = results(place)
-    made = tables(found)
+        made = [*tables(found), *search_tables(search_results(place))]
     publish("prediction", machine(), made, write)
     if write:
         save(draw(found), RESULTS / "prediction.png")

@@ -77,7 +77,8 @@ def test_which_machines_are_shipped() -> None:
                 "grace-cpu-superchip": (2, 144), "epyc-9274f-2s": (2, 48), "epyc-9375f-2s": (2, 64),
                 "xeon-sapphire-rapids-2s": (2, 104), "xeon-max-9470-flat": (4, 104),
                 "mi300a-4": (4, 96), "gh200": (9, 72), "ampere-altra-q80-2s": (2, 160),
-                "xeon-2s-cxl": (3, 104)}  # fmt: skip
+                "xeon-2s-cxl": (3, 104), "xeon-4216-2s": (2, 32),
+                "xeon-6130-4s": (4, 64)}  # fmt: skip
     assert sizes == expected
 
 

@@ -69,11 +69,10 @@ GroupAddress address_of(const AccessGroup& group) {
         uint32_t bit = GroupAddress::kNone;
         return static_cast<uint8_t>(general_register(reg, bit) ? bit : GroupAddress::kNone);
     };
-    const opnd_t op = group.operand;
-    return {opnd_get_disp(op) + group.low - group.first_offset,
-            number(opnd_get_base(op)),
-            number(opnd_get_index(op)),
-            static_cast<uint8_t>(opnd_get_scale(op)),
+    return {opnd_get_disp(group.operand) + group.low - group.first_offset,
+            number(opnd_get_base(group.operand)),
+            number(opnd_get_index(group.operand)),
+            static_cast<uint8_t>(opnd_get_scale(group.operand)),
             true,
             !group.dead_registers.flags_dead,
             of_thread};
@@ -249,8 +248,7 @@ dr_emit_flags_t expand(void* drcontext, void*, instrlist_t* block, bool, bool) {
         const int opcode = instr_get_opcode(i);
         if (opcode == OP_rep_cmps || opcode == OP_repne_cmps || opcode == OP_rep_scas ||
             opcode == OP_repne_scas) {
-            // The number of elements depends on the data: these instructions become loops, each in
-            // its own block.
+            // Their number of elements depends on the data: each becomes a loop in its own block.
             if (i == instrlist_first_app(block)) {
                 drutil_expand_rep_string(drcontext, block);
             } else {
