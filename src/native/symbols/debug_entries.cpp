@@ -107,6 +107,22 @@ std::string qualified_name(Dwarf_Die& die) {
     return is_scoped ? enclosing_scopes(die) + declared : declared;
 }
 
+std::optional<Dwarf_Die> declared_type(Dwarf_Die& die) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die type;
+    Dwarf_Die peeled;
+    if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr ||
+        dwarf_formref_die(&attribute, &type) == nullptr || dwarf_peel_type(&type, &peeled) != 0) {
+        return std::nullopt;
+    }
+    return peeled;
+}
+
+std::uint64_t bytes_of_type(std::optional<Dwarf_Die> type) {
+    Dwarf_Word size = 0;
+    return type && dwarf_aggregate_size(&*type, &size) == 0 ? size : 0;
+}
+
 std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned code) {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;

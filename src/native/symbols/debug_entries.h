@@ -7,6 +7,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace numascape::symbols {
@@ -53,6 +54,12 @@ std::string name_from_linkage(Dwarf_Die& die);
 // The same; otherwise from the scopes around the declaration of the entry. This needs a walk
 // through its unit.
 std::string qualified_name(Dwarf_Die& die);
+
+// The type of a variable or member, without qualifiers and typedefs.
+std::optional<Dwarf_Die> declared_type(Dwarf_Die& die);
+
+// The bytes of a type; 0 if there is none, or if they are not known.
+std::uint64_t bytes_of_type(std::optional<Dwarf_Die> type);
 
 // An unsigned attribute of the entry itself; 0 if absent.
 std::uint64_t unsigned_attribute(Dwarf_Die& die, unsigned attribute);

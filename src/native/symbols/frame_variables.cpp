@@ -88,23 +88,6 @@ std::optional<Place> place_of(Dwarf_Die& die, unsigned attribute_name,
     return place;
 }
 
-std::optional<Dwarf_Die> type_of(Dwarf_Die& die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die type;
-    Dwarf_Die stripped;
-    if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr ||
-        dwarf_formref_die(&attribute, &type) == nullptr || dwarf_peel_type(&type, &stripped) != 0) {
-        return std::nullopt;
-    }
-    return stripped;
-}
-
-std::uint64_t size_of(Dwarf_Die& die) {
-    std::optional<Dwarf_Die> type = type_of(die);
-    Dwarf_Word size = 0;
-    return type && dwarf_aggregate_size(&*type, &size) == 0 ? size : 0;
-}
-
 std::uint32_t line_of(Dwarf_Die& die) {
     int line = 0;
     return dwarf_decl_line(&die, &line) == 0 ? static_cast<std::uint32_t>(std::max(line, 0)) : 0;
@@ -213,7 +196,7 @@ std::vector<FrameVariable> frame_variables(Dwarf_Die& function) {
     const std::optional<Place> frame_base = place_of(function, DW_AT_frame_base, std::nullopt);
     std::vector<FrameVariable> found;
     each_variable(function, function, 0, [&](Dwarf_Die& die, Dwarf_Die& around) {
-        const std::uint64_t size = size_of(die);
+        const std::uint64_t size = bytes_of_type(declared_type(die));
         if (size < kPage || !is_named_by_program(die)) return;
         if (const auto place = place_of(die, DW_AT_location, frame_base)) {
             found.push_back(describe(die, around, *place, size));
@@ -225,9 +208,9 @@ std::vector<FrameVariable> frame_variables(Dwarf_Die& function) {
 std::vector<FrameVariable> variables_made_at(Dwarf_Die& function, std::uint32_t line) {
     std::vector<FrameVariable> found;
     each_variable(function, function, 0, [&](Dwarf_Die& die, Dwarf_Die& around) {
-        std::optional<Dwarf_Die> type = type_of(die);
+        std::optional<Dwarf_Die> type = declared_type(die);
         const bool is_array = type && dwarf_tag(&*type) == DW_TAG_array_type;
-        if (is_array && size_of(die) == 0 && is_named_by_program(die)) {
+        if (is_array && bytes_of_type(declared_type(die)) == 0 && is_named_by_program(die)) {
             found.push_back(describe(die, around, {FrameBase::kWholeFrame, 0}, 0));
         }
     });

@@ -88,32 +88,19 @@ std::optional<Dwarf_Addr> fixed_address(Dwarf_Die& die, Storage storage) {
     return first->address + last.number;
 }
 
-std::uint64_t type_size(Dwarf_Die& die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die type;
-    Dwarf_Word size = 0;
-    if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr) return 0;
-    if (dwarf_formref_die(&attribute, &type) == nullptr) return 0;
-    return dwarf_aggregate_size(&type, &size) == 0 ? size : 0;
-}
-
 // See Global.
 bool points_to_data(Dwarf_Die& die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die type, stripped;
-    if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr ||
-        dwarf_formref_die(&attribute, &type) == nullptr || dwarf_peel_type(&type, &stripped) != 0) {
-        return false;
-    }
-    switch (dwarf_tag(&stripped)) {
+    std::optional<Dwarf_Die> type = declared_type(die);
+    if (!type) return false;
+    switch (dwarf_tag(&*type)) {
         case DW_TAG_pointer_type:
             return true;
         case DW_TAG_array_type:
             // The descriptor of an allocatable or pointer array begins with the base address.
-            return dwarf_hasattr(&stripped, DW_AT_data_location) != 0;
+            return dwarf_hasattr(&*type, DW_AT_data_location) != 0;
         case DW_TAG_class_type:
         case DW_TAG_structure_type: {
-            const std::string name = qualified_name(stripped);
+            const std::string name = qualified_name(*type);
             return name.starts_with("std::vector<") || name.starts_with("std::unique_ptr<");
         }
         default:
@@ -124,9 +111,14 @@ bool points_to_data(Dwarf_Die& die) {
 std::optional<StaticVariable> describe(Dwarf_Die& die, const Scope& scope) {
     const std::optional<Dwarf_Addr> address = fixed_address(die, scope.storage);
     if (!address) return std::nullopt;
-    StaticVariable variable{
-        *address + scope.bias, type_size(die),      declared_name(die), {}, {}, 0,
-        points_to_data(die),   structure_parts(die)};
+    StaticVariable variable{*address + scope.bias,
+                            bytes_of_type(declared_type(die)),
+                            declared_name(die),
+                            {},
+                            {},
+                            0,
+                            points_to_data(die),
+                            structure_parts(die)};
     if (variable.name.empty()) return std::nullopt;
     if (scope.function != nullptr) {
         variable.function = qualified_name(*scope.function);

@@ -14,22 +14,6 @@ namespace {
 // Smaller variables and members are no structures of their own.
 constexpr std::uint64_t kLargeMember = 4096;
 
-std::optional<Dwarf_Die> declared_type(Dwarf_Die& die) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die type;
-    Dwarf_Die stripped;
-    if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr ||
-        dwarf_formref_die(&attribute, &type) == nullptr || dwarf_peel_type(&type, &stripped) != 0) {
-        return std::nullopt;
-    }
-    return stripped;
-}
-
-std::uint64_t bytes_of(Dwarf_Die& type) {
-    Dwarf_Word size = 0;
-    return dwarf_aggregate_size(&type, &size) == 0 ? size : 0;
-}
-
 // Nobody writes the names of the members of such types.
 bool is_of_a_library(Dwarf_Die& type) {
     const std::string name = qualified_name(type);
@@ -42,7 +26,7 @@ bool is_of_a_library(Dwarf_Die& type) {
 bool can_be_divided(Dwarf_Die& type) {
     const int tag = dwarf_tag(&type);
     return (tag == DW_TAG_structure_type || tag == DW_TAG_class_type) &&
-           bytes_of(type) >= kLargeMember && !is_of_a_library(type);
+           bytes_of_type(type) >= kLargeMember && !is_of_a_library(type);
 }
 
 // Where a member or a base class begins in its structure; nullopt for bits and static members.
@@ -94,7 +78,7 @@ std::vector<StructurePart> members_of(Dwarf_Die& type, const std::string& name, 
         if (tag != DW_TAG_member && tag != DW_TAG_inheritance) return true;
         std::optional<Dwarf_Die> inner = declared_type(child);
         const std::optional<std::uint64_t> offset = offset_of(child);
-        const std::uint64_t size = inner ? bytes_of(*inner) : 0;
+        const std::uint64_t size = bytes_of_type(inner);
         if (!offset || size == 0) return true;
         const std::string own = declared_name(child);
         const std::string full =
