@@ -56,7 +56,7 @@ bool step_out(CallFrame& frame, const StackWords& stack) {
 
 }  // namespace
 
-// The function was called by own_stack.S, this by the stub, and the stub by the program.
+// The program called its stub, the stub called own_stack.S, and that called the function of `from`.
 uint64_t callers_of_compiled_code(ThreadRecorder& recorder, const void* from) {
     if (!shard.makes_calls()) {
         return 0;

@@ -103,7 +103,6 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
     if (rule.frame_address == FrameAddress::kUnknown) {
         rule = kAtFunctionStart;
     }
-    found.id = found.place = frame.pc;
     for (uint32_t steps = 0; found.frames < found.wanted && steps < kSteps; ++steps) {
         const Step step = step_to_caller(rule, frame, stack);
         found.stack_pointer = frame.stack_pointer;
@@ -114,16 +113,7 @@ void CallStackLog::walk(const StackWords& stack, CallFrame frame, Walk& found) {
             found.complete = false;
             return;
         }
-        if (found.frames == 0 || found.addresses[found.frames - 1] != frame.pc) {
-            found.addresses[found.frames++] = frame.pc;
-            found.id = mix(found.id, code_.told_apart(frame.pc));
-            if (found.frames <= KnownStacks::kFramesOfPlace) {
-                found.place = found.id;
-            }
-            if (found.frames == KnownStacks::kFramesOfPlace) {
-                found.wanted = known_.frames_wanted(found.place);
-            }
-        }
+        found.add(frame.pc, code_, known_);
         rule = code_.rule_of_call(frame.pc);
     }
 }
@@ -147,8 +137,7 @@ uint64_t CallStackLog::identify(ThreadRecorder& recorder, const ProgramRegisters
         return 0;
     }
     const StackWords stack(recorder, stack_pointer, hijacked);
-    Walk walked;
-    walked.stack_pointer = stack_pointer;
+    Walk walked(pc, stack_pointer);
     walk(stack, {pc, stack_pointer, frame_pointer(registers)}, walked);
     uint64_t id = walked.id;
     if (!walked.complete) {

@@ -54,21 +54,15 @@ class CallStackLog {
     uint64_t frame_address(uint64_t pc, uint64_t stack_pointer, uint64_t frame_pointer);
 
   private:
-    static constexpr uint32_t kMaxFrames = KnownStacks::kMaxFrames;
     static constexpr KnownStacks::Limits kLimits{1 << 20,
                                                  1 << 20,
                                                  kShardStacksCut,
                                                  {512, 1 << 18, 12},
                                                  {2048, 1 << 19, KnownStacks::kFramesOfPlace}};
-    // The program's code that called the allocation.
-    struct Walk {
-        uint64_t id;
-        uint64_t place;  // identifies the called function and the first return addresses
-        uint32_t frames = 0;
-        uint32_t wanted = kMaxFrames;
-        bool complete = true;    // reached the outermost function, or has `wanted` frames
+    // The program's code that called the allocation; its place also identifies the called function.
+    struct Walk : WalkedStack {
+        Walk(uint64_t pc, uint64_t from) : WalkedStack(pc), stack_pointer(from) {}
         uint64_t stack_pointer;  // of the last frame that was found
-        uint64_t addresses[kMaxFrames];
     };
 
     bool remember(uint64_t id) { return known_.remember(id) == KnownStacks::Remembered::kNew; }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "program_code.h"
 #include "shard_writer.h"
 
 namespace numascape {
@@ -64,6 +65,32 @@ class KnownStacks {
     std::atomic<uint64_t>* seen_ = nullptr;    // identifiers; open addressing
     std::atomic<uint16_t>* places_ = nullptr;  // distinct stacks by their place's hash
     std::atomic<uint32_t> stacks_ = 0;         // in all
+};
+
+// The return addresses of a stack, from the innermost on. An address that repeats, as in a
+// recursive function, counts once.
+struct WalkedStack {
+    uint64_t id;     // identifies the return addresses
+    uint64_t place;  // identifies the first of them
+    uint32_t frames = 0;
+    uint32_t wanted = KnownStacks::kMaxFrames;
+    bool complete = true;  // whether all was found that was looked for
+    uint64_t addresses[KnownStacks::kMaxFrames];
+
+    explicit WalkedStack(uint64_t seed) : id(seed), place(seed) {}
+    void add(uint64_t return_address, const ProgramCode& code, const KnownStacks& known) {
+        if (frames != 0 && addresses[frames - 1] == return_address) {
+            return;
+        }
+        addresses[frames++] = return_address;
+        id = mix(id, code.told_apart(return_address));
+        if (frames <= KnownStacks::kFramesOfPlace) {
+            place = id;
+        }
+        if (frames == KnownStacks::kFramesOfPlace) {
+            wanted = known.frames_wanted(place);
+        }
+    }
 };
 
 }  // namespace numascape

@@ -48,21 +48,12 @@ bool is_same(const LastCallers& last, const CallFrame& innermost, uint32_t code_
 }  // namespace
 
 template <typename Words>
-void TouchCallers::walk(CallFrame frame, const Words& words, Walk& found) {
+void TouchCallers::walk(CallFrame frame, const Words& words, WalkedStack& found) {
     for (uint32_t steps = 0; steps < kMaxSteps; ++steps) {
         if (!code_.contains(frame.pc)) {
             break;
         }
-        if (found.frames == 0 || found.addresses[found.frames - 1] != frame.pc) {
-            found.addresses[found.frames++] = frame.pc;
-            found.id = mix(found.id, code_.told_apart(frame.pc));
-            if (found.frames <= KnownStacks::kFramesOfPlace) {
-                found.place = found.id;
-            }
-            if (found.frames == KnownStacks::kFramesOfPlace) {
-                found.wanted = known_.frames_wanted(found.place);
-            }
-        }
+        found.add(frame.pc, code_, known_);
         const Step step = found.frames < found.wanted
                               ? step_to_caller(code_.rule_of_call(frame.pc), frame, words)
                               : Step::kUnknown;
@@ -74,7 +65,7 @@ void TouchCallers::walk(CallFrame frame, const Words& words, Walk& found) {
     found.complete = false;
 }
 
-uint64_t TouchCallers::write(ThreadRecorder& recorder, const Walk& walked) {
+uint64_t TouchCallers::write(ThreadRecorder& recorder, const WalkedStack& walked) {
     const uint64_t id = mix(walked.id, walked.complete ? 1 : 0) | 1;  // 0 means none
     switch (known_.remember(id)) {
         case KnownStacks::Remembered::kKnown:
@@ -103,7 +94,7 @@ uint64_t TouchCallers::of_stack(ThreadRecorder& recorder, const CallFrame& inner
     if (is_same(last, innermost, changes, stack)) {
         return last.id;
     }
-    Walk walked;
+    WalkedStack walked(kSeed);
     walk(innermost, NotedWords(stack, last), walked);
     last.innermost = innermost;
     last.code_changes = changes;
@@ -121,7 +112,7 @@ uint64_t TouchCallers::of_code(ThreadRecorder& recorder, CallFrame frame,
     if (step == Step::kCaller) {
         return of_stack(recorder, frame, stack);
     }
-    Walk none;
+    WalkedStack none(kSeed);
     none.complete = step == Step::kOutermost;
     return write(recorder, none);
 }

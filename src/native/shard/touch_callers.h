@@ -45,21 +45,13 @@ class TouchCallers {
                                                  kShardCallersCut,
                                                  {512, 1 << 15, 12},
                                                  {2048, 1 << 16, KnownStacks::kFramesOfPlace}};
-    struct Walk {
-        uint64_t id = kSeed;
-        uint64_t place = kSeed;  // identifies the first return addresses
-        uint32_t frames = 0;
-        uint32_t wanted = KnownStacks::kMaxFrames;
-        bool complete = true;  // reached the outermost function, or has `wanted` frames
-        uint64_t addresses[KnownStacks::kMaxFrames];
-    };
     static constexpr uint64_t kSeed = 0x746f75636865721;
 
     uint64_t of_stack(ThreadRecorder& recorder, const CallFrame& innermost,
                       const StackWords& stack);
     template <typename Words>
-    void walk(CallFrame frame, const Words& words, Walk& found);
-    uint64_t write(ThreadRecorder& recorder, const Walk& walked);
+    void walk(CallFrame frame, const Words& words, WalkedStack& found);
+    uint64_t write(ThreadRecorder& recorder, const WalkedStack& walked);
 
     ShardWriter& shard_;
     ProgramCode& code_;
