@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import polars as pl
 import pytest
 
-from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
 from numascape.findings.sources import Schedule, Sources
+from unit.findings.conftest import Written
 
 SOURCE = """\
 void fill(double *a, int n) {
@@ -21,19 +18,6 @@ void fill(double *a, int n) {
   a[0] = 1;
 }
 """
-Written = Callable[[str], tuple[Sources, str]]
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Written:
-    """Sources of a file with this text, and its name."""
-
-    def write(text: str) -> tuple[Sources, str]:
-        path = tmp_path / "a.c"
-        path.write_text(text)
-        return Sources(SourceFiles(True, path.stat().st_mtime + 1)), str(path)
-
-    return write
 
 
 def test_the_text_of_a_place_is_its_line(written: Written) -> None:

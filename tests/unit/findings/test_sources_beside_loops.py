@@ -3,28 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
-import pytest
-
-from numascape.analysis.source_files import SourceFiles
 from numascape.findings.finding import Place
-from numascape.findings.sources import Schedule, Sources
-
-Written = Callable[[str], tuple[Sources, str]]
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Written:
-    """Sources of a file with this text, and its name."""
-
-    def write(text: str) -> tuple[Sources, str]:
-        path = tmp_path / "a.c"
-        path.write_text(text)
-        return Sources(SourceFiles(True, path.stat().st_mtime + 1)), str(path)
-
-    return write
+from numascape.findings.sources import Schedule
+from unit.findings.conftest import Written
 
 
 def test_a_loop_after_the_divided_one_is_not_divided(written: Written) -> None:
